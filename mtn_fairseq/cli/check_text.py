@@ -1,0 +1,21 @@
+"""`mtn-check-text`: refuse bad session text before it is binarised."""
+
+import argparse
+
+from ..data.text_checks import check_pairs
+
+
+def main(argv=None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="mtn-check-text",
+        description="Check session text (PREFIX.session and PREFIX.next) before fairseq-preprocess: "
+        "UTF-8, as many sources as targets, no empty query. Stops at the first fault with its "
+        "file, line and remedy.",
+    )
+    parser.add_argument("prefix", nargs="+", help="path without ending, such as text/train")
+    parser.add_argument("-s", "--source-lang", default="session", help="ending (default: session)")
+    parser.add_argument("-t", "--target-lang", default="next", help="ending (default: next)")
+    args = parser.parse_args(argv)
+    for prefix in args.prefix:
+        pairs = check_pairs(prefix, args.source_lang, args.target_lang)
+        print(f"{prefix}: {pairs} pairs, all well formed")

@@ -1,0 +1,73 @@
+"""One dictionary for sessions and next queries, with the separators always in it."""
+
+import logging
+from pathlib import Path
+from typing import Iterable, List
+
+from fairseq import tokenizer
+from fairseq.data import Dictionary
+
+from ..errors import InputError
+from .session_text import QUERY_SEPARATOR, SESSION_SEPARATOR, is_separator, separator
+from .text_checks import check_pairs, numbered_lines
+
+logger = logging.getLogger(__name__)
+
+
+def build_session_dictionary(
+    filenames: Iterable[str], workers: int, threshold: int, nwords: int, padding_factor: int
+) -> Dictionary:
+    """Count the words of training text; `<q>` and `<session>` get the first indices, 4 and 5.
+
+    They are ordinary words of the saved file, so that any fairseq command reads it with the same
+    indices. Text is checked before anything is written.
+    """
+    dictionary = Dictionary()
+    specials = dictionary.nspecial
+    for word in (QUERY_SEPARATOR, SESSION_SEPARATOR):
+        dictionary.add_symbol(word, n=0)
+    dictionary.nspecial = len(dictionary)  # neither sorted nor cut off by `finalize`
+    for path in _files_to_count(filenames):
+        Dictionary.add_file_to_dictionary(str(path), dictionary, tokenizer.tokenize_line, workers)
+    higher = [word for word in dictionary.symbols[dictionary.nspecial :] if is_separator(word)]
+    dictionary.finalize(threshold=threshold, nwords=nwords, padding_factor=1)
+    for word in higher:
+        dictionary.add_symbol(word, n=0)
+    dictionary.pad_to_multiple_(padding_factor)
+    dictionary.nspecial = specials
+    return dictionary
+
+
+def _files_to_count(filenames: Iterable[str]) -> List[Path]:
+    """`train.whole` in the place of `train.session` and `train.next`, where it exists.
+
+    In pairs each query stands once a prefix; a word is to be counted once a query.
+    """
+    files = set()
+    for path in sorted(map(Path, filenames)):
+        if path.suffix == ".session" and path.with_suffix(".next").is_file():
+            check_pairs(str(path.with_suffix("")))
+        whole = path.with_suffix(".whole")
+        if not whole.is_file():
+            logger.warning(
+                f"no {whole}: the words of {path} are counted once a prefix, not a query"
+            )
+        counted = whole if whole.is_file() else path
+        for _ in numbered_lines(counted):  # stops at what is not UTF-8, with its line
+            continue
+        files.add(counted)
+    return sorted(files)
+
+
+def find_separators(dictionary: Dictionary, path: str) -> List[int]:
+    """Indices of the separators, by name, lowest level first."""
+    found: List[int] = []
+    while separator(len(found) + 1) in dictionary.indices:
+        found.append(dictionary.index(separator(len(found) + 1)))
+    if not found:
+        raise InputError(
+            f"no {QUERY_SEPARATOR} in the dictionary: it is not one of session data",
+            "binarise with fairseq-preprocess --user-dir mtn_fairseq --task session_to_query",
+            path,
+        )
+    return found

@@ -1,0 +1,63 @@
+"""The session text format: tokens separated by spaces, units by one separator a level.
+
+    cheap flights <q> cheap flights to paris <session> paris hotels
+
+is a history of two sessions, of two queries and one. No torch here: preparation scripts use it too.
+"""
+
+import re
+from typing import Iterable, List
+
+QUERY_SEPARATOR = "<q>"
+SESSION_SEPARATOR = "<session>"
+
+# What fairseq or this format reads as a symbol. A searcher may have typed the same characters.
+_RESERVED = re.compile(r"\\*(<s>|<pad>|</s>|<unk>|<q>|<session>|<unit\d+>|madeupword\d{4})\Z")
+
+
+def separator(level: int) -> str:
+    """The token between two units of a level: 1 for queries, 2 for sessions, 3 for what is above."""
+    if level < 1:
+        raise ValueError(f"levels with a separator start at 1, not {level}")
+    return {1: QUERY_SEPARATOR, 2: SESSION_SEPARATOR}.get(level, f"<unit{level}>")
+
+
+def escape(word: str) -> str:
+    r"""Make a typed word safe: `<q>` becomes `\<q>`, a typed `\<q>` becomes `\\<q>`."""
+    return "\\" + word if _RESERVED.match(word) else word
+
+
+def unescape(word: str) -> str:
+    """Undo `escape`."""
+    return word[1:] if word.startswith("\\") and _RESERVED.match(word) else word
+
+
+def encode_query(text: str) -> str:
+    """One query as its line of the format; what was typed never becomes a symbol."""
+    return " ".join(escape(word) for word in text.split())
+
+
+def decode_query(line: str) -> str:
+    """What was typed, from its line of the format."""
+    return " ".join(unescape(word) for word in line.split())
+
+
+def join_units(units: Iterable[str], level: int) -> str:
+    """Units of one level, each already a line of the format, as one unit of the level above."""
+    return f" {separator(level)} ".join(units)
+
+
+def split_units(line: str, level: int) -> List[str]:
+    """The inverse of `join_units`."""
+    return line.split(f" {separator(level)} ")
+
+
+def last_session(line: str) -> str:
+    """The session in progress: what follows the last separator above the query level."""
+    words = line.split()
+    above = [i for i, word in enumerate(words) if word != QUERY_SEPARATOR and is_separator(word)]
+    return " ".join(words[above[-1] + 1 :] if above else words)
+
+
+def is_separator(word: str) -> bool:
+    return re.fullmatch(r"<q>|<session>|<unit\d+>", word) is not None

@@ -1,0 +1,183 @@
+"""Pairs of a session so far and the next query, as fairseq's trainer and generator read them."""
+
+import logging
+from typing import Optional, Sequence
+
+import numpy as np
+import torch
+from fairseq.data import BaseWrapperDataset, LanguagePairDataset
+
+from ..errors import InputError
+from .session_shapes import Shapes, fit, measure
+
+logger = logging.getLogger(__name__)
+
+_LINES_AT_ONCE = 100_000
+
+
+class SessionSource(BaseWrapperDataset):
+    """Checked source lines, none larger than the model was built for.
+
+    Args:
+        dataset: binarised lines, each ending in `eos`
+        separators: dictionary indices of `<q>`, `<session>`, …
+        sizes: largest unit of each level (`--level-sizes`)
+        max_tokens: longest line (`--max-source-positions`)
+        refuse_oversize: raise an error instead of cutting
+        name: the file, for messages
+    """
+
+    def __init__(
+        self,
+        dataset,
+        separators: Sequence[int],
+        sizes: Sequence[int],
+        max_tokens: int,
+        refuse_oversize: bool,
+        name: str,
+    ) -> None:
+        super().__init__(dataset)
+        self.separators, self.level_sizes, self.max_tokens = separators, sizes, max_tokens
+        shapes = _measure_all(dataset, separators)
+        _refuse_empty_queries(shapes, name)
+        used = int(np.flatnonzero((shapes.longest > 1).any(0)).max(initial=-1)) + 1
+        if used > len(sizes):
+            raise InputError(
+                f"data of {used} levels, but --level-sizes has {len(sizes)} numbers",
+                "give a size for each level of the data",
+                name,
+            )
+        limits = np.full(shapes.longest.shape[1], np.iinfo(np.int64).max)
+        limits[: len(sizes)] = sizes[: len(limits)]
+        oversize = (shapes.longest > limits).any(1) | (shapes.tokens > max_tokens)
+        self.oversize = set(np.flatnonzero(oversize).tolist())
+        if self.oversize:
+            self._report_oversize(shapes, limits, refuse_oversize, name)
+            shapes = self._shapes_after_fitting(shapes)
+        self.shapes = shapes
+
+    def __getitem__(self, index):
+        line = self.dataset[index]
+        return self._fit(line) if index in self.oversize else line
+
+    def _fit(self, line: torch.Tensor) -> torch.Tensor:
+        fitted = fit(line.tolist(), self.separators, self.level_sizes, self.max_tokens)
+        return line.new_tensor(fitted)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        return self.shapes.tokens
+
+    def num_tokens(self, index):
+        return self.sizes[index]
+
+    def size(self, index):
+        return self.sizes[index]
+
+    def _report_oversize(self, shapes: Shapes, limits, refuse: bool, name: str) -> None:
+        first = min(self.oversize)
+        found = ",".join(map(str, shapes.longest[first][: len(self.level_sizes)]))
+        allowed = ",".join(map(str, self.level_sizes))
+        reason = (
+            f"largest units {found} and {shapes.tokens[first]} tokens in all, more than "
+            f"--level-sizes {allowed} and --max-source-positions {self.max_tokens} allow"
+        )
+        if refuse:
+            raise InputError(
+                reason,
+                "raise these, shorten the session, or pass --oversize truncate",
+                name,
+                first + 1,
+            )
+        logger.warning(
+            f"{name}: {len(self.oversize)} of {len(shapes.tokens)} sessions are larger than the "
+            f"model and lose their oldest queries (first: line {first + 1}: {reason})"
+        )
+
+    def _shapes_after_fitting(self, shapes: Shapes) -> Shapes:
+        changed = sorted(self.oversize)
+        fitted = measure([self[i].numpy() for i in changed], self.separators)
+        for whole, part in zip(shapes, fitted):
+            whole[changed] = part
+        return shapes
+
+
+def _measure_all(dataset, separators: Sequence[int]) -> Shapes:
+    chunks = [
+        measure(
+            [dataset[i].numpy() for i in range(start, min(start + _LINES_AT_ONCE, len(dataset)))],
+            separators,
+        )
+        for start in range(0, max(len(dataset), 1), _LINES_AT_ONCE)
+    ]
+    return Shapes(*map(np.concatenate, zip(*chunks)))
+
+
+def _refuse_empty_queries(shapes: Shapes, name: str) -> None:
+    faults = np.flatnonzero(shapes.empty)
+    if len(faults):
+        reason = "no query" if shapes.queries[faults[0]] == 1 else "empty query"
+        raise InputError(
+            f"{reason} ({len(faults)} such lines in all)",
+            "remove it together with one of the separators around it (mtn-check-text finds it in "
+            "the text)",
+            name,
+            int(faults[0]) + 1,
+        )
+
+
+class SessionToQueryDataset(LanguagePairDataset):
+    """`LanguagePairDataset` that batches sessions of like shape and loses no remainder."""
+
+    def __init__(
+        self,
+        source: SessionSource,
+        dictionary,
+        target=None,
+        name: str = "input",
+        **options,
+    ) -> None:
+        if target is not None:
+            _refuse_empty_targets(target, name)
+        super().__init__(
+            source,
+            source.sizes,
+            dictionary,
+            target,
+            target.sizes if target is not None else None,
+            dictionary,
+            **options,
+        )
+
+    def ordered_indices(self) -> np.ndarray:
+        """Like shapes next to each other: by longest query, number of queries, then lengths."""
+        indices = np.arange(len(self), dtype=np.int64)
+        if self.shuffle:
+            indices = np.random.permutation(indices)
+        shapes = self.src.shapes
+        keys = [shapes.tokens, shapes.queries, shapes.longest[:, 0]]
+        if self.tgt_sizes is not None:
+            keys.insert(0, self.tgt_sizes)
+        return indices[np.lexsort([key[indices] for key in keys])]
+
+    def batch_by_size(
+        self,
+        indices,
+        max_tokens: Optional[int] = None,
+        max_sentences: Optional[int] = None,
+        required_batch_size_multiple: int = 1,
+    ):
+        # fairseq 0.12.3 drops the last batch if its size is not a multiple of
+        # --required-batch-size-multiple (8 by default), in generation too.
+        return super().batch_by_size(indices, max_tokens, max_sentences, 1)
+
+
+def _refuse_empty_targets(target, name: str) -> None:
+    empty = np.flatnonzero(np.asarray(target.sizes) <= 1)
+    if len(empty):
+        raise InputError(
+            f"empty next query ({len(empty)} such lines in all)",
+            "remove the line from both text files",
+            name,
+            int(empty[0]) + 1,
+        )

@@ -1,0 +1,60 @@
+"""A level above the query encoder: positions, then Transformer layers that see no later unit."""
+
+from typing import Optional
+
+import torch
+from fairseq.modules import FairseqDropout, SinusoidalPositionalEmbedding
+from torch import Tensor, nn
+
+from .session_layout import LevelView
+
+
+class UnitPositions(nn.Module):
+    """One vector a position, read at given positions (fairseq's own count them off the tokens)."""
+
+    def __init__(self, max_units: int, embed_dim: int, learned: bool) -> None:
+        super().__init__()
+        if learned:
+            self.table = nn.Parameter(torch.empty(max_units, embed_dim))
+            nn.init.normal_(self.table, std=embed_dim**-0.5)
+        else:
+            table = SinusoidalPositionalEmbedding.get_embedding(max_units, embed_dim)
+            self.register_buffer("table", table, persistent=False)
+
+    def forward(self, position: Tensor) -> Tensor:
+        """(B, Q) -> (B, Q, C)"""
+        return self.table[position]
+
+
+class MaskedLevel(nn.Module):
+    """The Masked Session Encoder of the paper's figure, and each one above it."""
+
+    def __init__(
+        self,
+        max_units: int,
+        positions: Optional[UnitPositions],
+        layers: nn.ModuleList,
+        heads: int,
+        dropout: float,
+        final_norm: Optional[nn.Module] = None,
+    ) -> None:
+        super().__init__()
+        self.max_units = max_units
+        self.positions = positions
+        self.layers = layers
+        self.heads = heads
+        self.dropout_module = FairseqDropout(dropout, module_name=type(self).__name__)
+        self.final_norm = final_norm
+
+    def forward(self, units: Tensor, view: LevelView) -> Tensor:
+        """(B, Q, C) -> (B, Q, C): each unit with what it takes from those before it."""
+        if self.positions is not None:
+            units = units + self.positions(view.position)
+        x = self.dropout_module(units).transpose(0, 1)  # (B, Q, C) -> (Q, B, C)
+        # Slots without a query come last, so what exists never sees them: no padding mask needed.
+        hidden = (~view.visible).repeat_interleave(self.heads, dim=0)  # (B·H, Q, Q)
+        for layer in self.layers:
+            x = layer(x, encoder_padding_mask=None, attn_mask=hidden)
+        if self.final_norm is not None:
+            x = self.final_norm(x)
+        return x.transpose(0, 1)

@@ -1,0 +1,122 @@
+"""The K-level MTN encoder (Section 4, Proposition 4, Figure 1)."""
+
+from typing import Dict, List, Sequence
+
+from fairseq.models import FairseqEncoder
+from fairseq.models.transformer import TransformerEncoderBase
+from torch import Tensor, nn
+
+from .masked_level import MaskedLevel
+from .session_layout import LevelView, SessionLayout
+from .unit_projection import parts_so_far
+
+
+class MTNEncoder(FairseqEncoder):
+    """Flat session tokens in, one code a token out; a code knows its query's past, never its future.
+
+    Args:
+        query_encoder: an ordinary Transformer encoder, run on each query by itself (level 1)
+        projections: level 2 and up: the parts of a unit to one vector
+        levels: level 2 and up: masked encoder over these vectors
+        norms: bottom up: one for each thing that a vector from above is added to
+        separators: dictionary indices of `<q>`, `<session>`, …
+        add_back: `every` level's vectors come down step by step, or the `top` one's at once
+        decoder_context: codes of the whole `session`, or of its last `query` only
+        max_source_positions: tokens of the longest flat source
+    """
+
+    def __init__(
+        self,
+        query_encoder: TransformerEncoderBase,
+        projections: nn.ModuleList,
+        levels: nn.ModuleList,
+        norms: nn.ModuleList,
+        separators: Sequence[int],
+        add_back: str,
+        decoder_context: str,
+        max_source_positions: int,
+    ) -> None:
+        super().__init__(query_encoder.dictionary)
+        self.query_encoder = query_encoder
+        self.projections = projections
+        self.levels = levels
+        self.norms = norms
+        self.separators = list(separators)
+        self.add_back = add_back
+        self.decoder_context = decoder_context
+        self.max_source_positions = max_source_positions
+        self.padding_idx = query_encoder.padding_idx
+
+    def forward(
+        self, src_tokens: Tensor, src_lengths: Tensor = None, **unused
+    ) -> Dict[str, List[Tensor]]:
+        """src_tokens (B, T) -> what a stock Transformer encoder returns, see there.
+
+        `encoder_out` is (T, B, C) in the places of `src_tokens`, or (longest last query, B, C).
+        """
+        layout = SessionLayout(src_tokens, self.separators, self.padding_idx)
+        rows = self._rows(src_tokens, layout)  # (N, L)
+        exists = rows.ne(self.padding_idx)
+        tokens = self.query_encoder(rows)["encoder_out"][0].transpose(0, 1)  # (N, L, C)
+        codes = self._levels_up(tokens * exists.unsqueeze(-1).to(tokens), layout)
+        if codes:
+            from_above = self._levels_down(codes)[layout.slots_exist]  # (B, Q, C) -> (N, C)
+            tokens = self.norms[0](tokens + from_above.unsqueeze(1))
+        if self.decoder_context == "query":
+            tokens, exists = tokens[layout.last_row], exists[layout.last_row]  # (B, L, C), (B, L)
+            longest = int(exists.sum(1).max())
+            tokens, exists = tokens[:, :longest], exists[:, :longest]
+        else:
+            tokens, exists = layout.flat(tokens), layout.tokens_exist  # (B, T, C), (B, T)
+        return {
+            "encoder_out": [tokens.transpose(0, 1)],
+            "encoder_padding_mask": [~exists],
+            "encoder_embedding": [],
+            "encoder_states": [],
+            "src_tokens": [],
+            "src_lengths": [exists.sum(1, keepdim=True).int()],
+        }
+
+    def _rows(self, src_tokens: Tensor, layout: SessionLayout) -> Tensor:
+        """(B, T) -> (N, L): one query a row, each ending in `<q>` whatever ended it in the source,
+        so that a query is encoded alike wherever it stands."""
+        ends = src_tokens.eq(self.dictionary.eos())
+        for separator in self.separators[1:]:
+            ends |= src_tokens.eq(separator)
+        return layout.rows(src_tokens.masked_fill(ends, self.separators[0]), self.padding_idx)
+
+    def _levels_up(self, tokens: Tensor, layout: SessionLayout) -> List[Tensor]:
+        """(N, L, C), zero at padding -> the codes (B, Q, C) of level 2, 3, …, K."""
+        codes: List[Tensor] = []
+        below: LevelView
+        for level, (projection, encoder) in enumerate(zip(self.projections, self.levels), 2):
+            if level == 2:
+                _check_fits("tokens in a query", tokens.size(1), projection.max_parts)
+                units = layout.slots(projection(tokens))
+            else:
+                parts = int(below.position.max()) + 1
+                _check_fits(f"units in a unit of level {level - 1}", parts, projection.max_parts)
+                units = projection(parts_so_far(codes[-1], *below, parts))
+            below = layout.level(level, top=level == len(self.levels) + 1)
+            _check_fits(f"units at level {level}", int(below.position.max()) + 1, encoder.max_units)
+            codes.append(encoder(units, below))
+        return codes
+
+    def _levels_down(self, codes: List[Tensor]) -> Tensor:
+        """The codes of all levels -> the vector (B, Q, C) that each query's tokens receive."""
+        code = codes[-1]
+        if self.add_back == "every":
+            for lower, norm in zip(reversed(codes[:-1]), reversed(list(self.norms)[1:])):
+                code = norm(lower + code)
+        return code
+
+    # Beam search reorders the same keys as a stock encoder's.
+    reorder_encoder_out = TransformerEncoderBase.reorder_encoder_out
+
+    def max_positions(self) -> int:
+        return self.max_source_positions
+
+
+def _check_fits(what: str, found: int, limit: int) -> None:
+    if found > limit:
+        raise ValueError(f"{found} {what}, but the model was built for {limit} (--level-sizes)")

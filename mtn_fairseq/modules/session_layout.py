@@ -1,0 +1,102 @@
+"""Where everything stands in a batch of flat sources: tokens in queries, queries in sessions, …
+
+fairseq hands an encoder one flat row of tokens a source, `(B, T)`, padded on either side. The
+hierarchy is all in the separators: the k-th separator ends a unit of level k (1: query,
+2: session, …) and every unit below it. `SessionLayout` reads them once a batch.
+"""
+
+from typing import NamedTuple, Sequence
+
+import torch
+from torch import Tensor
+
+
+class LevelView(NamedTuple):
+    """How the queries of each source look to the encoder of one level (k >= 2).
+
+    That encoder reads the units of level k-1 in order. At query i it has, for an unfinished unit,
+    what is there up to i: so each query i has one state a level, the one its source would have
+    if it ended with i, and nothing ever flows from a later query to an earlier one.
+    """
+
+    position: Tensor  # (B, Q) which unit of level k-1 this is, counted within its unit of level k
+    visible: Tensor  # (B, Q, Q) [i, j]: j is i itself, or ends an earlier unit beside i's own
+
+
+class SessionLayout:
+    """The structure of `src_tokens` (B, T), as index tensors.
+
+    Queries are kept as ragged rows, N of them in the whole batch, with no row spent on padding a
+    session; `slots` arranges anything that there is one of a query as `(B, Q, …)`.
+    """
+
+    def __init__(self, src_tokens: Tensor, separators: Sequence[int], padding_idx: int) -> None:
+        rank = torch.zeros_like(src_tokens)  # which level a token ends a unit of; 0 for a word
+        for level, index in enumerate(separators, 1):
+            rank.masked_fill_(src_tokens.eq(index), level)
+        ends_query = rank.gt(0)
+
+        self.tokens_exist = src_tokens.ne(padding_idx)  # (B, T)
+        slot = ends_query.cumsum(1) - ends_query.long()  # (B, T) index of each token's query
+        self.queries = slot.amax(1) + 1  # (B,)
+        first_row = self.queries.cumsum(0) - self.queries  # (B,) row of each source's first query
+        self.last_row = first_row + self.queries - 1  # (B,)
+
+        # One entry a real token, in the order of the flat source.
+        self.token_row = (first_row.unsqueeze(1) + slot)[self.tokens_exist]
+        self.token_position = _steps_since_start(ends_query, self.tokens_exist)[self.tokens_exist]
+
+        slots = torch.arange(int(self.queries.max()), device=src_tokens.device)
+        self.slots_exist = slots.unsqueeze(0) < self.queries.unsqueeze(1)  # (B, Q)
+        # (B, Q) rank of the token that ends each query; 0 for the last, which nothing follows
+        self.end_rank = self.slots_exist.long().masked_scatter(
+            self.slots_exist, self._rank_of_query_end(rank)
+        )
+
+    def _rank_of_query_end(self, rank: Tensor) -> Tensor:
+        """(N,): each query has at most one separator, the token that ends it."""
+        ranks = rank.new_zeros(int(self.queries.sum()))
+        return ranks.index_add(0, self.token_row, rank[self.tokens_exist])
+
+    def rows(self, src_tokens: Tensor, padding_idx: int) -> Tensor:
+        """(B, T) -> (N, L): one row a query, padded on the right."""
+        shape = int(self.queries.sum()), int(self.token_position.max()) + 1
+        rows = src_tokens.new_full(shape, padding_idx)
+        rows[self.token_row, self.token_position] = src_tokens[self.tokens_exist]
+        return rows
+
+    def flat(self, rows: Tensor) -> Tensor:
+        """(N, L, C) -> (B, T, C): back to where the tokens stood; zeros at padding."""
+        flat = rows.new_zeros(*self.tokens_exist.shape, rows.size(-1))
+        flat[self.tokens_exist] = rows[self.token_row, self.token_position]
+        return flat
+
+    def slots(self, queries: Tensor) -> Tensor:
+        """(N, C) -> (B, Q, C): the queries of each source side by side; zeros where there is none."""
+        slots = queries.new_zeros(*self.slots_exist.shape, queries.size(-1))
+        slots[self.slots_exist] = queries
+        return slots
+
+    def level(self, level: int, top: bool) -> LevelView:
+        """What the encoder of a level sees; at the top, the whole source is one unit."""
+        ends_part = self.end_rank.ge(level - 1)  # (B, Q)
+        ends_unit = torch.zeros_like(ends_part) if top else self.end_rank.ge(level)
+        part = ends_part.cumsum(1) - ends_part.long()
+        unit = ends_unit.cumsum(1) - ends_unit.long()
+
+        starts_unit = torch.ones_like(ends_unit)
+        starts_unit[:, 1:] = ends_unit[:, :-1]
+        position = part - part.masked_fill(~starts_unit, 0).cummax(1).values
+
+        same_unit = unit.unsqueeze(2).eq(unit.unsqueeze(1))  # (B, Q, Q)
+        earlier = torch.ones_like(same_unit).tril(-1)
+        itself = torch.eye(part.size(1), dtype=torch.bool, device=part.device)
+        return LevelView(position, (same_unit & earlier & ends_part.unsqueeze(1)) | itself)
+
+
+def _steps_since_start(ends_query: Tensor, exists: Tensor) -> Tensor:
+    """(B, T) position of each token within its query, whichever side the padding is on."""
+    starts = exists.clone()
+    starts[:, 1:] &= ends_query[:, :-1] | ~exists[:, :-1]
+    steps = torch.arange(exists.size(1), device=exists.device).expand_as(exists)
+    return steps - steps.masked_fill(~starts, 0).cummax(1).values

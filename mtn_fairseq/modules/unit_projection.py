@@ -1,0 +1,45 @@
+"""Query Projection: the parts of a unit, however many, to one vector."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class VectorProjection(nn.Module):
+    """`w_proj` in R^n mixes the n part vectors (Proposition 4)."""
+
+    def __init__(self, max_parts: int) -> None:
+        super().__init__()
+        self.max_parts = max_parts
+        self.weight = nn.Parameter(torch.full((max_parts,), max_parts**-0.5))
+
+    def forward(self, parts: Tensor) -> Tensor:
+        """(…, P, C) -> (…, C), P <= n; parts that do not exist are zero."""
+        return self.weight[: parts.size(-2)] @ parts
+
+
+class LinearProjection(nn.Module):
+    """One map from all n·C numbers to C: the reading that the paper's model size points to."""
+
+    def __init__(self, max_parts: int, embed_dim: int) -> None:
+        super().__init__()
+        self.max_parts = max_parts
+        self.map = nn.Linear(max_parts * embed_dim, embed_dim)
+        nn.init.xavier_uniform_(self.map.weight)
+        nn.init.zeros_(self.map.bias)
+
+    def forward(self, parts: Tensor) -> Tensor:
+        """(…, P, C) -> (…, C), P <= n; parts that do not exist are zero."""
+        flat = parts.flatten(-2)
+        # Columns beyond the longest unit here would only meet zero padding.
+        return F.linear(flat, self.map.weight[:, : flat.size(-1)], self.map.bias)
+
+
+def parts_so_far(codes: Tensor, position: Tensor, visible: Tensor, max_parts: int) -> Tensor:
+    """(B, Q, C) -> (B, Q, P, C): at each query, the parts that its unit has by then, in order.
+
+    `position` (B, Q) is each part's place in its unit, `visible` (B, Q, Q) says which parts a query
+    has; both are the `LevelView` of the level that made the codes.
+    """
+    places = F.one_hot(position, max_parts).to(codes)  # (B, Q, P)
+    return torch.einsum("bij,bjp,bjc->bipc", visible.to(codes), places, codes)

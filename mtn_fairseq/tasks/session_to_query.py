@@ -1,0 +1,123 @@
+"""`session_to_query`: given the queries of a session so far, generate the next one."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import List
+
+from fairseq import utils
+from fairseq.data import Dictionary
+from fairseq.dataclass import ChoiceEnum
+from fairseq.tasks import register_task
+from fairseq.tasks.translation import TranslationConfig, TranslationTask
+
+from ..data.binarised import load_pairs
+from ..data.session_dictionary import build_session_dictionary, find_separators
+from ..data.session_to_query_dataset import SessionSource, SessionToQueryDataset
+from ..errors import InputError
+from ..flags import one_int_per_level
+
+
+@dataclass
+class SessionToQueryConfig(TranslationConfig):
+    source_lang: str = field(
+        default="session",
+        metadata={"help": "ending of the session files", "argparse_alias": "-s"},
+    )
+    target_lang: str = field(
+        default="next",
+        metadata={"help": "ending of the next-query files", "argparse_alias": "-t"},
+    )
+    level_sizes: str = field(
+        default="12,10,5",
+        metadata={
+            "help": "most tokens in a query (its end counted), queries in a session, sessions in a "
+            "history, …, bottom up: what a model is built for"
+        },
+    )
+    oversize: ChoiceEnum(["truncate", "refuse"]) = field(
+        default="truncate",
+        metadata={
+            "help": "what to do with sources larger than --level-sizes or --max-source-positions: "
+            "'truncate' drops the oldest queries and says how often, 'refuse' stops with the line"
+        },
+    )
+
+
+# Flags of the translation task that do not fit session data.
+_NOT_HERE = {
+    "truncate_source": "it would drop the newest query; use --oversize truncate",
+    "load_alignments": "there are no alignments between sessions and next queries",
+    "num_batch_buckets": "sessions are batched by shape already",
+}
+
+
+@register_task("session_to_query", dataclass=SessionToQueryConfig)
+class SessionToQueryTask(TranslationTask):
+    """Session data for any architecture: `mtn` splits the source into queries, stock ones read it flat."""
+
+    cfg: SessionToQueryConfig
+
+    def __init__(self, cfg: SessionToQueryConfig, src_dict: Dictionary, tgt_dict: Dictionary):
+        super().__init__(cfg, src_dict, tgt_dict)
+        for flag, reason in _NOT_HERE.items():
+            if getattr(cfg, flag):
+                raise InputError(f"--{flag.replace('_', '-')} is not for session data", reason)
+        self.separators: List[int] = find_separators(
+            src_dict, str(Path(utils.split_paths(cfg.data)[0]) / f"dict.{cfg.source_lang}.txt")
+        )
+        if src_dict != tgt_dict:
+            raise InputError(
+                "sessions and next queries have different dictionaries",
+                "binarise with --joined-dictionary",
+                cfg.data,
+            )
+
+    @classmethod
+    def setup_task(cls, cfg: SessionToQueryConfig, **kwargs):
+        folder = Path(utils.split_paths(cfg.data)[0])
+        for language in (cfg.source_lang, cfg.target_lang):
+            if not (folder / f"dict.{language}.txt").is_file():
+                raise InputError(
+                    f"no dict.{language}.txt", "run fairseq-preprocess into this folder", folder
+                )
+        return super().setup_task(cfg, **kwargs)
+
+    @classmethod
+    def build_dictionary(
+        cls, filenames, workers=1, threshold=-1, nwords=-1, padding_factor=8
+    ) -> Dictionary:
+        return build_session_dictionary(filenames, workers, threshold, nwords, padding_factor)
+
+    def load_dataset(self, split, epoch=1, combine=False, **kwargs):
+        folders = utils.split_paths(self.cfg.data)
+        # Shards are for training; validation and test data are in the first folder.
+        shard = (epoch - 1) % len(folders) if split == self.cfg.train_subset else 0
+        languages = self.cfg.source_lang, self.cfg.target_lang
+        source, target = load_pairs(
+            folders[shard], split, languages, self.src_dict, self.cfg.dataset_impl, combine
+        )
+        prefix = Path(folders[shard]) / f"{split}.{'-'.join(languages)}"
+        self.datasets[split] = SessionToQueryDataset(
+            self._session_source(source, f"{prefix}.{languages[0]}"),
+            self.src_dict,
+            target,
+            name=f"{prefix}.{languages[1]}",
+            left_pad_source=self.cfg.left_pad_source,
+            left_pad_target=self.cfg.left_pad_target,
+            shuffle=split != "test",
+            pad_to_multiple=self.cfg.required_seq_len_multiple,
+        )
+
+    def build_dataset_for_inference(self, src_tokens, src_lengths, constraints=None):
+        source = self._session_source(src_tokens, "input")
+        return SessionToQueryDataset(source, self.src_dict, constraints=constraints)
+
+    def _session_source(self, lines, name: str) -> SessionSource:
+        return SessionSource(
+            lines,
+            self.separators,
+            one_int_per_level(self.cfg.level_sizes, "--level-sizes"),
+            self.cfg.max_source_positions,
+            refuse_oversize=str(self.cfg.oversize) == "refuse",
+            name=name,
+        )
