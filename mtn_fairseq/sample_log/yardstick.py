@@ -1,0 +1,160 @@
+"""How well the next query of the sample log can be predicted at best.
+
+The population: the (prefix, next) pairs of all sessions that preparation keeps, i.e. sessions of
+`shortest` to `longest` queries (3 to 5) after successive repeats are dropped, every proper prefix
+of each session once, all users, all families, each pair counting the same. Session length does not
+depend on content, so the prefix q1 … qt weighs P(q1 … qt) * P(length > t, length is kept).
+
+Two ideal predictors name the likeliest next query, one from the whole prefix, one from its last
+query alone (it does not know t either). Both laws are exact: the first is the process itself, the
+second sums it over every prefix that can occur.
+"""
+
+from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+
+from .behaviour import Behaviour, Law, Prefix
+from .process import SESSION_LENGTHS, Process
+from .query import Query, Shape
+
+Pair = Tuple[Sequence[str], str]
+
+
+class Best(NamedTuple):
+    """The likeliest next query and how likely it is: the best possible exact-match rate."""
+
+    query: str
+    probability: float
+
+
+class Rates(NamedTuple):
+    """Exact-match rates of the two ideal predictors on given pairs.
+
+    `expected_*` are the means of the probabilities that they are right, `actual_*` how often they
+    were. `skipped` pairs cannot occur under the process and count in neither.
+    """
+
+    pairs: int
+    skipped: int
+    expected_whole_session: float
+    expected_last_query: float
+    actual_whole_session: float
+    actual_last_query: float
+
+
+class _Census(NamedTuple):
+    """All pairs within one family: how often each last query is followed by each next one."""
+
+    joint: Dict[Query, Law]
+    whole_session: float  # expected rate of the predictor that sees the whole prefix
+
+
+def _take_census(behaviour: Behaviour, weights: List[float]) -> _Census:
+    """Enumerate every prefix; `weights[t - 1]` is the share of pairs whose prefix has t queries."""
+    joint: Dict[Query, Law] = {}
+    whole_session = 0.0
+    prefixes: Dict[Prefix, float] = {(query,): p for query, p in behaviour.first_queries.items()}
+    for t, weight in enumerate(weights, start=1):
+        longer: Dict[Prefix, float] = {}
+        for prefix, p in prefixes.items():
+            law = behaviour.next_queries(prefix)
+            whole_session += weight * p * max(law.values())
+            after = joint.setdefault(prefix[-1], {})
+            for query, chance in law.items():
+                after[query] = after.get(query, 0.0) + weight * p * chance
+                if t < len(weights):
+                    longer[(*prefix, query)] = p * chance
+        prefixes = longer
+    return _Census(joint, whole_session)
+
+
+def _best(law: Dict[str, float], total: float = 1.0) -> Best:
+    """The likeliest; of equals (but for rounding) the first in the alphabet."""
+    query = min(law, key=lambda text: (-round(law[text] / total, 12), text))
+    return Best(query, law[query] / total)
+
+
+class Yardstick:
+    """The best possible exact-match rates, for any prefix, any pairs, and on the whole."""
+
+    def __init__(
+        self, process: Optional[Process] = None, shortest: int = 3, longest: int = 5
+    ) -> None:
+        self.process = process or Process()
+        kept = [
+            sum(p for k, p in SESSION_LENGTHS.items() if max(shortest, t + 1) <= k <= longest)
+            for t in range(1, longest)
+        ]
+        self._weights = [weight / sum(kept) for weight in kept]
+        self._censuses: Dict[Shape, _Census] = {}
+        self._last: Dict[str, Best] = {}
+
+    def _census(self, family: int) -> _Census:
+        behaviour = self.process.behaviour(family)
+        if behaviour.shape not in self._censuses:
+            self._censuses[behaviour.shape] = _take_census(behaviour, self._weights)
+        return self._censuses[behaviour.shape]
+
+    def whole_session(self, prefix: Sequence[str]) -> Best:
+        """The best prediction given q1 … qt.
+
+        Raises:
+            ValueError: the prefix cannot occur.
+        """
+        return _best(self.process.next_queries(prefix))
+
+    def last_query_law(self, text: str) -> Dict[str, float]:
+        """P(next | last query) times P(last query), over all pairs; empty for an unknown query."""
+        law: Dict[str, float] = {}
+        world = self.process.world
+        for family in world.homes(text):
+            phrases = world.families[family]
+            after = self._census(family).joint.get(phrases.queries[text], {})
+            for query, p in self.process.wording(family, after).items():
+                law[query] = law.get(query, 0.0) + p / len(world.families)
+        return law
+
+    def last_query(self, prefix: Sequence[str]) -> Best:
+        """The best prediction given qt alone.
+
+        Raises:
+            ValueError: the last query cannot occur in such a place.
+        """
+        text = prefix[-1] if prefix else ""
+        if text not in self._last:
+            law = self.last_query_law(text)
+            if not law:
+                raise ValueError(f"cannot be followed in the sample log: {list(prefix)!r}")
+            self._last[text] = _best(law, sum(law.values()))
+        return self._last[text]
+
+    def expected_rates(self) -> Tuple[float, float]:
+        """Expected exact match over the whole population: (whole session, last query alone)."""
+        families = self.process.world.families
+        whole = sum(self._census(f).whole_session for f in range(len(families))) / len(families)
+        texts = dict.fromkeys(text for phrases in families for text in phrases.queries)
+        laws = (self.last_query_law(text) for text in texts)
+        return whole, sum(max(law.values()) for law in laws if law)
+
+    def measure(self, pairs: Iterable[Pair], skip_impossible: bool = False) -> Rates:
+        """Both ideal predictors on given pairs.
+
+        Raises:
+            ValueError: a pair cannot occur (and is not to be skipped), or there are none.
+        """
+        sums, count, skipped = [0.0, 0.0, 0, 0], 0, 0
+        for number, (prefix, following) in enumerate(pairs, start=1):
+            try:
+                self.process.read([*prefix, following])
+                whole, last = self.whole_session(prefix), self.last_query(prefix)
+            except ValueError as error:
+                if not skip_impossible:
+                    raise ValueError(f"pair {number}: {error}") from None
+                skipped += 1
+                continue
+            count += 1
+            gains = whole.probability, last.probability, whole.query == following
+            for i, gain in enumerate((*gains, last.query == following)):
+                sums[i] += gain
+        if not count:
+            raise ValueError(f"no pairs to measure ({skipped} skipped)")
+        return Rates(count, skipped, *(total / count for total in sums))
