@@ -1,6 +1,6 @@
 """One error type for everything a user can put right: where, what, and the remedy."""
 
-from typing import Optional
+from typing import Optional, Tuple
 
 
 class InputError(ValueError, SystemExit):
@@ -24,6 +24,6 @@ class InputError(ValueError, SystemExit):
         self.code = message  # what Python prints for a SystemExit that nobody catches
         self.reason, self.remedy, self.file, self.line = reason, remedy, file, line
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple:
         # Loader and binariser workers send their errors home pickled.
         return type(self), (self.reason, self.remedy, self.file, self.line)

@@ -1,14 +1,15 @@
 """`mtn-check-text`: refuse bad session text before it is binarised."""
 
 import argparse
+from typing import Optional, Sequence
 
 from ..data.text_checks import check_pairs
 
 
-def main(argv=None) -> None:
+def main(argv: Optional[Sequence[str]] = None) -> None:
     parser = argparse.ArgumentParser(
         prog="mtn-check-text",
-        description="Check session text (PREFIX.session and PREFIX.next) before fairseq-preprocess: "
+        description="Check session text (PREFIX.session and PREFIX.next) before it is binarised: "
         "UTF-8, as many sources as targets, no empty query. Stops at the first fault with its "
         "file, line and remedy.",
     )

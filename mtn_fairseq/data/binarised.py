@@ -4,7 +4,7 @@ from itertools import count
 from pathlib import Path
 from typing import Optional, Tuple
 
-from fairseq.data import ConcatDataset, Dictionary, data_utils
+from fairseq.data import ConcatDataset, Dictionary, FairseqDataset, data_utils
 
 from ..errors import InputError
 
@@ -16,7 +16,7 @@ def load_pairs(
     dictionary: Dictionary,
     dataset_impl: Optional[str],
     combine: bool,
-):
+) -> Tuple[FairseqDataset, FairseqDataset]:
     """Both sides of a split, and of `split1`, `split2`, … behind it if these are to be combined."""
     sides: Tuple[list, list] = ([], [])
     for k in count():
@@ -43,4 +43,5 @@ def load_pairs(
         raise InputError(
             f"no binarised {'-'.join(languages)} pairs", "run fairseq-preprocess first", prefix
         )
-    return tuple(side[0] if len(side) == 1 else ConcatDataset(side) for side in sides)
+    source, target = (side[0] if len(side) == 1 else ConcatDataset(side) for side in sides)
+    return source, target

@@ -1,6 +1,6 @@
 """Sizes of binarised sessions, and making those that are too large fit."""
 
-from typing import List, NamedTuple, Sequence
+from typing import List, NamedTuple, Sequence, Union
 
 import numpy as np
 
@@ -68,7 +68,7 @@ def _nest(line: List[int], separators: Sequence[int]) -> list:
     return units
 
 
-def _last_token(unit):
+def _last_token(unit: Union[int, list]) -> int:
     while isinstance(unit, list):
         unit = unit[-1]
     return unit

@@ -16,7 +16,7 @@ _RESERVED = re.compile(r"\\*(<s>|<pad>|</s>|<unk>|<q>|<session>|<unit\d+>|madeup
 
 
 def separator(level: int) -> str:
-    """The token between two units of a level: 1 for queries, 2 for sessions, 3 for what is above."""
+    """The token between two units of a level: 1 for queries, 2 for sessions, 3 for what follows."""
     if level < 1:
         raise ValueError(f"levels with a separator start at 1, not {level}")
     return {1: QUERY_SEPARATOR, 2: SESSION_SEPARATOR}.get(level, f"<unit{level}>")

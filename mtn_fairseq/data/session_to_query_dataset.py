@@ -1,16 +1,18 @@
 """Pairs of a session so far and the next query, as fairseq's trainer and generator read them."""
 
 import logging
-from typing import Optional, Sequence
+from typing import List, Optional, Sequence, Union
 
 import numpy as np
-import torch
-from fairseq.data import BaseWrapperDataset, LanguagePairDataset
+from fairseq.data import BaseWrapperDataset, Dictionary, FairseqDataset, LanguagePairDataset
+from torch import Tensor
 
 from ..errors import InputError
 from .session_shapes import Shapes, fit, measure
 
 logger = logging.getLogger(__name__)
+
+TokenLines = Union[FairseqDataset, List[Tensor]]
 
 _LINES_AT_ONCE = 100_000
 
@@ -19,7 +21,7 @@ class SessionSource(BaseWrapperDataset):
     """Checked source lines, none larger than the model was built for.
 
     Args:
-        dataset: binarised lines, each ending in `eos`
+        dataset: binarised lines, each ending in `</s>`
         separators: dictionary indices of `<q>`, `<session>`, …
         sizes: largest unit of each level (`--level-sizes`)
         max_tokens: longest line (`--max-source-positions`)
@@ -29,7 +31,7 @@ class SessionSource(BaseWrapperDataset):
 
     def __init__(
         self,
-        dataset,
+        dataset: TokenLines,
         separators: Sequence[int],
         sizes: Sequence[int],
         max_tokens: int,
@@ -52,15 +54,15 @@ class SessionSource(BaseWrapperDataset):
         oversize = (shapes.longest > limits).any(1) | (shapes.tokens > max_tokens)
         self.oversize = set(np.flatnonzero(oversize).tolist())
         if self.oversize:
-            self._report_oversize(shapes, limits, refuse_oversize, name)
+            self._report_oversize(shapes, refuse_oversize, name)
             shapes = self._shapes_after_fitting(shapes)
         self.shapes = shapes
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> Tensor:
         line = self.dataset[index]
         return self._fit(line) if index in self.oversize else line
 
-    def _fit(self, line: torch.Tensor) -> torch.Tensor:
+    def _fit(self, line: Tensor) -> Tensor:
         fitted = fit(line.tolist(), self.separators, self.level_sizes, self.max_tokens)
         return line.new_tensor(fitted)
 
@@ -68,13 +70,13 @@ class SessionSource(BaseWrapperDataset):
     def sizes(self) -> np.ndarray:
         return self.shapes.tokens
 
-    def num_tokens(self, index):
+    def num_tokens(self, index: int) -> int:
         return self.sizes[index]
 
-    def size(self, index):
+    def size(self, index: int) -> int:
         return self.sizes[index]
 
-    def _report_oversize(self, shapes: Shapes, limits, refuse: bool, name: str) -> None:
+    def _report_oversize(self, shapes: Shapes, refuse: bool, name: str) -> None:
         first = min(self.oversize)
         found = ",".join(map(str, shapes.longest[first][: len(self.level_sizes)]))
         allowed = ",".join(map(str, self.level_sizes))
@@ -102,7 +104,7 @@ class SessionSource(BaseWrapperDataset):
         return shapes
 
 
-def _measure_all(dataset, separators: Sequence[int]) -> Shapes:
+def _measure_all(dataset: TokenLines, separators: Sequence[int]) -> Shapes:
     chunks = [
         measure(
             [dataset[i].numpy() for i in range(start, min(start + _LINES_AT_ONCE, len(dataset)))],
@@ -132,10 +134,10 @@ class SessionToQueryDataset(LanguagePairDataset):
     def __init__(
         self,
         source: SessionSource,
-        dictionary,
-        target=None,
+        dictionary: Dictionary,
+        target: Optional[FairseqDataset] = None,
         name: str = "input",
-        **options,
+        **options: object,
     ) -> None:
         if target is not None:
             _refuse_empty_targets(target, name)
@@ -162,17 +164,17 @@ class SessionToQueryDataset(LanguagePairDataset):
 
     def batch_by_size(
         self,
-        indices,
+        indices: np.ndarray,
         max_tokens: Optional[int] = None,
         max_sentences: Optional[int] = None,
         required_batch_size_multiple: int = 1,
-    ):
+    ) -> List[np.ndarray]:
         # fairseq 0.12.3 drops the last batch if its size is not a multiple of
         # --required-batch-size-multiple (8 by default), in generation too.
         return super().batch_by_size(indices, max_tokens, max_sentences, 1)
 
 
-def _refuse_empty_targets(target, name: str) -> None:
+def _refuse_empty_targets(target: FairseqDataset, name: str) -> None:
     empty = np.flatnonzero(np.asarray(target.sizes) <= 1)
     if len(empty):
         raise InputError(

@@ -21,8 +21,8 @@ def refuse_foreign_checkpoint(model: nn.Module, state: Mapping[str, Tensor]) -> 
         example = f"it has no {missing[0]}" if missing else f"{foreign[0]} is foreign here"
         raise SystemExit(
             f"checkpoint of another architecture: {example} ({len(missing)} weights missing, "
-            f"{len(foreign)} foreign); pass the --arch and the sizes it was trained with, or another "
-            "--restore-file or --save-dir"
+            f"{len(foreign)} foreign); pass the --arch and the sizes it was trained with, or "
+            "another --restore-file or --save-dir"
         )
     for name, shape in ours.items():
         found = tuple(state[name].shape)

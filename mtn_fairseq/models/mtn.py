@@ -3,9 +3,10 @@
 from argparse import Namespace
 from dataclasses import dataclass, field, fields
 from math import prod
-from typing import List, Optional
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from fairseq import utils
+from fairseq.data import Dictionary
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from fairseq.models import (
     FairseqEncoderDecoderModel,
@@ -14,8 +15,9 @@ from fairseq.models import (
 )
 from fairseq.models.transformer import Embedding, Linear, TransformerConfig, TransformerDecoderBase
 from fairseq.modules import LayerNorm
+from fairseq.tasks import FairseqTask
 from omegaconf import II
-from torch import nn
+from torch import Tensor, nn
 
 from ..errors import InputError
 from ..flags import one_int_per_level
@@ -36,21 +38,21 @@ class MTNConfig(FairseqDataclass):
         },
     )
     level_sizes: str = II("task.level_sizes")
-    query_projection: ChoiceEnum(["linear", "vector"]) = field(
+    query_projection: ChoiceEnum(["linear", "vector"]) = field(  # type: ignore[valid-type]
         default="linear",
         metadata={
             "help": "how the parts of a unit become one vector: 'linear' maps all n x C numbers to "
             "C, 'vector' mixes the n part vectors by n weights"
         },
     )
-    add_back: ChoiceEnum(["every", "top"]) = field(
+    add_back: ChoiceEnum(["every", "top"]) = field(  # type: ignore[valid-type]
         default="every",
         metadata={
             "help": "what comes back down: 'every' level's vectors, step by step, or the 'top' "
             "level's straight onto the tokens"
         },
     )
-    decoder_context: ChoiceEnum(["session", "query"]) = field(
+    decoder_context: ChoiceEnum(["session", "query"]) = field(  # type: ignore[valid-type]
         default="session",
         metadata={
             "help": "what the decoder attends to: the codes of all queries so far ('session') or "
@@ -103,9 +105,9 @@ class MTNConfig(FairseqDataclass):
     activation_dropout: float = field(
         default=0.0, metadata={"help": "dropout probability after the feed-forward activation"}
     )
-    activation_fn: ChoiceEnum(utils.get_available_activation_fns()) = field(
-        default="relu", metadata={"help": "feed-forward activation"}
-    )
+    activation_fn: ChoiceEnum(  # type: ignore[valid-type]
+        utils.get_available_activation_fns()
+    ) = field(default="relu", metadata={"help": "feed-forward activation"})
     share_decoder_input_output_embed: bool = field(
         default=False,
         metadata={"help": "tie the output layer to the embedding (then it has no bias)"},
@@ -148,10 +150,10 @@ class MTNConfig(FairseqDataclass):
 
 @register_model("mtn", dataclass=MTNConfig)
 class MTNModel(FairseqEncoderDecoderModel):
-    """A Transformer over the tokens of each query, a masked one over queries, and so on; one decoder."""
+    """A Transformer over the tokens of each query, masked ones above it, and one decoder."""
 
     @classmethod
-    def build_model(cls, cfg, task):
+    def build_model(cls, cfg: MTNConfig, task: FairseqTask) -> "MTNModel":
         layers, sizes = _levels(cfg)
         separators = getattr(task, "separators", None)
         if separators is None:
@@ -176,9 +178,7 @@ class MTNModel(FairseqEncoderDecoderModel):
             query_encoder,
             projections=nn.ModuleList(_projection(cfg, size) for size in sizes[: len(layers) - 1]),
             levels=_upper_levels(cfg, transformer, query_encoder, layers, sizes),
-            norms=nn.ModuleList(
-                LayerNorm(cfg.encoder_embed_dim) for _ in range(_norms(cfg, layers))
-            ),
+            norms=_norms(cfg, layers),
             separators=separators,
             add_back=str(cfg.add_back),
             decoder_context=str(cfg.decoder_context),
@@ -192,24 +192,30 @@ class MTNModel(FairseqEncoderDecoderModel):
         )
         return cls(encoder, decoder)
 
-    def load_state_dict(self, state_dict, strict=True, model_cfg=None, args=None):
+    def load_state_dict(
+        self,
+        state_dict: Dict[str, Tensor],
+        strict: bool = True,
+        model_cfg: Optional[MTNConfig] = None,
+        args: Optional[Namespace] = None,
+    ) -> NamedTuple:
         refuse_foreign_checkpoint(self, state_dict)
         return super().load_state_dict(state_dict, strict, model_cfg, args)
 
 
-def _levels(cfg):
+def _levels(cfg: MTNConfig) -> Tuple[List[int], List[int]]:
     """Layers and largest unit of each level, bottom up."""
     layers = one_int_per_level(cfg.level_layers, "--level-layers")
     sizes = one_int_per_level(cfg.level_sizes, "--level-sizes")
     if len(layers) > len(sizes):
         raise InputError(
-            f"--level-layers {cfg.level_layers} has more levels than --level-sizes {cfg.level_sizes}",
+            f"{len(layers)} levels in --level-layers, {len(sizes)} in --level-sizes",
             "give a size for each level",
         )
     return layers, sizes
 
 
-def _transformer_config(cfg, query_layers: int, query_size: int) -> TransformerConfig:
+def _transformer_config(cfg: MTNConfig, query_layers: int, query_size: int) -> TransformerConfig:
     """The options as fairseq's own layers, encoder and decoder read them."""
     options = Namespace(**{option.name: getattr(cfg, option.name) for option in fields(MTNConfig)})
     options.encoder_layers = query_layers
@@ -223,13 +229,19 @@ def _transformer_config(cfg, query_layers: int, query_size: int) -> TransformerC
     return TransformerConfig.from_namespace(options)
 
 
-def _projection(cfg, max_parts: int) -> nn.Module:
+def _projection(cfg: MTNConfig, max_parts: int) -> nn.Module:
     if str(cfg.query_projection) == "vector":
         return VectorProjection(max_parts)
     return LinearProjection(max_parts, cfg.encoder_embed_dim)
 
 
-def _upper_levels(cfg, transformer, query_encoder, layers, sizes) -> nn.ModuleList:
+def _upper_levels(
+    cfg: MTNConfig,
+    transformer: TransformerConfig,
+    query_encoder: QueryEncoder,
+    layers: List[int],
+    sizes: List[int],
+) -> nn.ModuleList:
     """The masked encoders of level 2 and up; no parameters shared between levels."""
     levels = nn.ModuleList()
     for level, depth in enumerate(layers[1:], 2):
@@ -245,21 +257,25 @@ def _upper_levels(cfg, transformer, query_encoder, layers, sizes) -> nn.ModuleLi
                 nn.ModuleList(query_encoder.build_encoder_layer(transformer) for _ in range(depth)),
                 heads=cfg.encoder_attention_heads,
                 dropout=cfg.dropout,
-                final_norm=LayerNorm(cfg.encoder_embed_dim)
-                if cfg.encoder_normalize_before
-                else None,
+                final_norm=_norm(cfg) if cfg.encoder_normalize_before else None,
             )
         )
     return levels
 
 
-def _norms(cfg, layers: List[int]) -> int:
-    """How many things a vector from above is added to."""
+def _norm(cfg: MTNConfig) -> nn.Module:
+    return LayerNorm(cfg.encoder_embed_dim)
+
+
+def _norms(cfg: MTNConfig, layers: List[int]) -> nn.ModuleList:
+    """One for each thing that a vector from above is added to."""
     upper = len(layers) - 1
-    return min(upper, 1) if str(cfg.add_back) == "top" else upper
+    return nn.ModuleList(
+        _norm(cfg) for _ in range(min(upper, 1) if str(cfg.add_back) == "top" else upper)
+    )
 
 
-def _output_layer(cfg, dictionary) -> Optional[nn.Module]:
+def _output_layer(cfg: MTNConfig, dictionary: Dictionary) -> Optional[nn.Module]:
     """An output layer with weights and a bias of its own; None where fairseq builds it."""
     if cfg.share_decoder_input_output_embed or cfg.adaptive_softmax_cutoff is not None:
         return None
@@ -269,7 +285,7 @@ def _output_layer(cfg, dictionary) -> Optional[nn.Module]:
 
 
 @register_model_architecture("mtn", "mtn_tiny")
-def mtn_tiny(args):
+def mtn_tiny(args: Namespace) -> None:
     """For tests and first steps: seconds on a laptop."""
     args.level_layers = getattr(args, "level_layers", "2,1")
     args.encoder_embed_dim = getattr(args, "encoder_embed_dim", 128)
@@ -277,7 +293,7 @@ def mtn_tiny(args):
 
 
 @register_model_architecture("mtn", "mtn_aol")
-def mtn_aol(args):
+def mtn_aol(args: Namespace) -> None:
     """The paper's size (Section 5.2)."""
     args.encoder_embed_dim = getattr(args, "encoder_embed_dim", 512)
     args.encoder_ffn_embed_dim = getattr(args, "encoder_ffn_embed_dim", 1024)
@@ -285,6 +301,6 @@ def mtn_aol(args):
 
 
 @register_model_architecture("mtn", "mtn_3level")
-def mtn_3level(args):
+def mtn_3level(args: Namespace) -> None:
     """A third level, over the user's earlier sessions."""
     args.level_layers = getattr(args, "level_layers", "3,2,1")

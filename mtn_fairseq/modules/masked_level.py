@@ -6,6 +6,7 @@ import torch
 from fairseq.modules import FairseqDropout, SinusoidalPositionalEmbedding
 from torch import Tensor, nn
 
+from .limits import check_fits
 from .session_layout import LevelView
 
 
@@ -48,6 +49,7 @@ class MaskedLevel(nn.Module):
 
     def forward(self, units: Tensor, view: LevelView) -> Tensor:
         """(B, Q, C) -> (B, Q, C): each unit with what it takes from those before it."""
+        check_fits("units in a unit", int(view.position.max()) + 1, self.max_units)
         if self.positions is not None:
             units = units + self.positions(view.position)
         x = self.dropout_module(units).transpose(0, 1)  # (B, Q, C) -> (Q, B, C)

@@ -1,18 +1,17 @@
 """The K-level MTN encoder (Section 4, Proposition 4, Figure 1)."""
 
-from typing import Dict, List, Sequence
+from typing import Dict, List, Optional, Sequence
 
 from fairseq.models import FairseqEncoder
 from fairseq.models.transformer import TransformerEncoderBase
 from torch import Tensor, nn
 
-from .masked_level import MaskedLevel
-from .session_layout import LevelView, SessionLayout
+from .session_layout import SessionLayout
 from .unit_projection import parts_so_far
 
 
 class MTNEncoder(FairseqEncoder):
-    """Flat session tokens in, one code a token out; a code knows its query's past, never its future.
+    """Flat session tokens in, one code a token out; a code knows the queries before, never after.
 
     Args:
         query_encoder: an ordinary Transformer encoder, run on each query by itself (level 1)
@@ -48,7 +47,7 @@ class MTNEncoder(FairseqEncoder):
         self.padding_idx = query_encoder.padding_idx
 
     def forward(
-        self, src_tokens: Tensor, src_lengths: Tensor = None, **unused
+        self, src_tokens: Tensor, src_lengths: Optional[Tensor] = None, **unused: object
     ) -> Dict[str, List[Tensor]]:
         """src_tokens (B, T) -> what a stock Transformer encoder returns, see there.
 
@@ -88,18 +87,15 @@ class MTNEncoder(FairseqEncoder):
     def _levels_up(self, tokens: Tensor, layout: SessionLayout) -> List[Tensor]:
         """(N, L, C), zero at padding -> the codes (B, Q, C) of level 2, 3, …, K."""
         codes: List[Tensor] = []
-        below: LevelView
+        parts = tokens
         for level, (projection, encoder) in enumerate(zip(self.projections, self.levels), 2):
+            units = projection(parts)
             if level == 2:
-                _check_fits("tokens in a query", tokens.size(1), projection.max_parts)
-                units = layout.slots(projection(tokens))
-            else:
-                parts = int(below.position.max()) + 1
-                _check_fits(f"units in a unit of level {level - 1}", parts, projection.max_parts)
-                units = projection(parts_so_far(codes[-1], *below, parts))
-            below = layout.level(level, top=level == len(self.levels) + 1)
-            _check_fits(f"units at level {level}", int(below.position.max()) + 1, encoder.max_units)
-            codes.append(encoder(units, below))
+                units = layout.slots(units)  # (N, C) -> (B, Q, C)
+            view = layout.level(level, top=level == len(self.levels) + 1)
+            codes.append(encoder(units, view))
+            if level <= len(self.levels):
+                parts = parts_so_far(codes[-1], view)  # what the next level projects
         return codes
 
     def _levels_down(self, codes: List[Tensor]) -> Tensor:
@@ -115,8 +111,3 @@ class MTNEncoder(FairseqEncoder):
 
     def max_positions(self) -> int:
         return self.max_source_positions
-
-
-def _check_fits(what: str, found: int, limit: int) -> None:
-    if found > limit:
-        raise ValueError(f"{found} {what}, but the model was built for {limit} (--level-sizes)")

@@ -72,7 +72,7 @@ class SessionLayout:
         return flat
 
     def slots(self, queries: Tensor) -> Tensor:
-        """(N, C) -> (B, Q, C): the queries of each source side by side; zeros where there is none."""
+        """(N, C) -> (B, Q, C): the queries of each source side by side; zeros where none is."""
         slots = queries.new_zeros(*self.slots_exist.shape, queries.size(-1))
         slots[self.slots_exist] = queries
         return slots

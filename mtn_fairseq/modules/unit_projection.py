@@ -4,6 +4,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .limits import check_fits
+from .session_layout import LevelView
+
 
 class VectorProjection(nn.Module):
     """`w_proj` in R^n mixes the n part vectors (Proposition 4)."""
@@ -15,6 +18,7 @@ class VectorProjection(nn.Module):
 
     def forward(self, parts: Tensor) -> Tensor:
         """(…, P, C) -> (…, C), P <= n; parts that do not exist are zero."""
+        check_fits("parts in a unit", parts.size(-2), self.max_parts)
         return self.weight[: parts.size(-2)] @ parts
 
 
@@ -30,16 +34,16 @@ class LinearProjection(nn.Module):
 
     def forward(self, parts: Tensor) -> Tensor:
         """(…, P, C) -> (…, C), P <= n; parts that do not exist are zero."""
+        check_fits("parts in a unit", parts.size(-2), self.max_parts)
         flat = parts.flatten(-2)
         # Columns beyond the longest unit here would only meet zero padding.
         return F.linear(flat, self.map.weight[:, : flat.size(-1)], self.map.bias)
 
 
-def parts_so_far(codes: Tensor, position: Tensor, visible: Tensor, max_parts: int) -> Tensor:
+def parts_so_far(codes: Tensor, view: LevelView) -> Tensor:
     """(B, Q, C) -> (B, Q, P, C): at each query, the parts that its unit has by then, in order.
 
-    `position` (B, Q) is each part's place in its unit, `visible` (B, Q, Q) says which parts a query
-    has; both are the `LevelView` of the level that made the codes.
+    `view` is that of the level that made the codes.
     """
-    places = F.one_hot(position, max_parts).to(codes)  # (B, Q, P)
-    return torch.einsum("bij,bjp,bjc->bipc", visible.to(codes), places, codes)
+    places = F.one_hot(view.position).to(codes)  # (B, Q, P)
+    return torch.einsum("bij,bjp,bjc->bipc", view.visible.to(codes), places, codes)

@@ -2,17 +2,18 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import List
+from typing import Iterable, List, Optional
 
 from fairseq import utils
 from fairseq.data import Dictionary
 from fairseq.dataclass import ChoiceEnum
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
+from torch import Tensor
 
 from ..data.binarised import load_pairs
 from ..data.session_dictionary import build_session_dictionary, find_separators
-from ..data.session_to_query_dataset import SessionSource, SessionToQueryDataset
+from ..data.session_to_query_dataset import SessionSource, SessionToQueryDataset, TokenLines
 from ..errors import InputError
 from ..flags import one_int_per_level
 
@@ -34,7 +35,7 @@ class SessionToQueryConfig(TranslationConfig):
             "history, …, bottom up: what a model is built for"
         },
     )
-    oversize: ChoiceEnum(["truncate", "refuse"]) = field(
+    oversize: ChoiceEnum(["truncate", "refuse"]) = field(  # type: ignore[valid-type]
         default="truncate",
         metadata={
             "help": "what to do with sources larger than --level-sizes or --max-source-positions: "
@@ -53,7 +54,7 @@ _NOT_HERE = {
 
 @register_task("session_to_query", dataclass=SessionToQueryConfig)
 class SessionToQueryTask(TranslationTask):
-    """Session data for any architecture: `mtn` splits the source into queries, stock ones read it flat."""
+    """Session data for any architecture: `mtn` splits it into queries, stock ones read it flat."""
 
     cfg: SessionToQueryConfig
 
@@ -73,7 +74,7 @@ class SessionToQueryTask(TranslationTask):
             )
 
     @classmethod
-    def setup_task(cls, cfg: SessionToQueryConfig, **kwargs):
+    def setup_task(cls, cfg: SessionToQueryConfig, **kwargs: object) -> "SessionToQueryTask":
         folder = Path(utils.split_paths(cfg.data)[0])
         for language in (cfg.source_lang, cfg.target_lang):
             if not (folder / f"dict.{language}.txt").is_file():
@@ -84,11 +85,18 @@ class SessionToQueryTask(TranslationTask):
 
     @classmethod
     def build_dictionary(
-        cls, filenames, workers=1, threshold=-1, nwords=-1, padding_factor=8
+        cls,
+        filenames: Iterable[str],
+        workers: int = 1,
+        threshold: int = -1,
+        nwords: int = -1,
+        padding_factor: int = 8,
     ) -> Dictionary:
         return build_session_dictionary(filenames, workers, threshold, nwords, padding_factor)
 
-    def load_dataset(self, split, epoch=1, combine=False, **kwargs):
+    def load_dataset(
+        self, split: str, epoch: int = 1, combine: bool = False, **kwargs: object
+    ) -> None:
         folders = utils.split_paths(self.cfg.data)
         # Shards are for training; validation and test data are in the first folder.
         shard = (epoch - 1) % len(folders) if split == self.cfg.train_subset else 0
@@ -108,11 +116,16 @@ class SessionToQueryTask(TranslationTask):
             pad_to_multiple=self.cfg.required_seq_len_multiple,
         )
 
-    def build_dataset_for_inference(self, src_tokens, src_lengths, constraints=None):
+    def build_dataset_for_inference(
+        self,
+        src_tokens: List[Tensor],
+        src_lengths: List[int],
+        constraints: Optional[Tensor] = None,
+    ) -> SessionToQueryDataset:
         source = self._session_source(src_tokens, "input")
         return SessionToQueryDataset(source, self.src_dict, constraints=constraints)
 
-    def _session_source(self, lines, name: str) -> SessionSource:
+    def _session_source(self, lines: TokenLines, name: str) -> SessionSource:
         return SessionSource(
             lines,
             self.separators,
