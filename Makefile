@@ -1,0 +1,95 @@
+# Shortcuts only: each recipe prints the plain commands it runs, and they work without make too.
+
+# The two stacks that are tested. Any other interpreter: make test PYTHON=python3.12
+PYTHON ?= python3.11
+PYTHON_UPSTREAM ?= python3.10
+
+VENV := .venv
+VENV_UPSTREAM := .venv-upstream
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test test-upstream coverage lint format wheel clean distclean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+venv: $(VENV)/.installed  ## make .venv: torch, fairseq, the tools and this project
+
+demo: venv  ## the main job on the sample log, from raw log to suggestions
+	$(VENV)/bin/python examples/sample_log/demo.py
+
+test: venv  ## the whole test suite; narrow it down with ARGS="tests/unit -k mask"
+	$(call pytest,$(VENV)) $(ARGS)
+
+test-upstream: $(VENV_UPSTREAM)/.installed  ## the same suite on Python 3.10 and upstream fairseq
+	$(call pytest,$(VENV_UPSTREAM)) $(ARGS)
+
+coverage: venv  ## the suite again, with branch coverage
+	$(call pytest,$(VENV)) --cov --cov-report=term $(ARGS)
+
+lint: venv  ## ruff and mypy, changing nothing
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+format: venv  ## let ruff repair what it can
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+wheel: venv  ## build dist/mtn_fairseq-*.whl
+	rm -rf build  # setuptools would pack modules deleted since the last build
+	$(VENV)/bin/python -m build --wheel --no-isolation
+
+clean:  ## remove what was built and cached; the environments stay
+	rm -rf build dist *.egg-info htmlcov .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
+
+distclean: clean  ## remove the environments as well
+	rm -rf $(VENV) $(VENV_UPSTREAM)
+
+# --- environments -------------------------------------------------------------------------------
+
+# Re-done when the requirements change; pip then only installs the difference.
+$(VENV)/.installed: setup.py constraints.txt
+	$(call install,$(VENV),$(PYTHON),PYTHON)
+
+$(VENV_UPSTREAM)/.installed: setup.py constraints.txt
+	$(call install,$(VENV_UPSTREAM),$(PYTHON_UPSTREAM),PYTHON_UPSTREAM)
+
+# $(call pytest,venv). Two workers with torch's threads each would fight for two cores. A file stays
+# on one worker, so that what its tests share (a trained model, say) is made once.
+pytest = OMP_NUM_THREADS=1 $(1)/bin/python -m pytest -n 2 --dist loadfile
+
+# $(call find_python,name): the first that runs of the name itself (a pyenv shim may be there and
+# still refuse) and pyenv's own interpreters of that version.
+find_python = $(firstword $(foreach p,\
+	$(1) $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/$(patsubst python%,%,$(1)).*/bin/python),\
+	$(if $(shell $(p) -c 'print("runs")' 2>/dev/null),$(p))))
+need_python = $(or $(call find_python,$(1)),$(error $(1) does not run here: install it, or name \
+	another interpreter, as in: make $(MAKECMDGOALS) $(2)=/path/to/python3))
+
+# $(call pip,venv). The constraints go through the environment because they then hold in isolated
+# builds too: no build can fetch another torch. With CUDA_HOME set, fairseq would compile kernels
+# whose sources its release leaves out.
+pip = env -u CUDA_HOME PIP_CONSTRAINT=constraints.txt $(1)/bin/python -m pip install
+
+# fairseq-fixed names torch as a build requirement, so it is built against the one just installed.
+# Upstream fairseq (Python < 3.11) is the opposite: it names none, and where it can see torch it
+# compiles sources that its release leaves out, so it must be built in isolation.
+isolation = $(shell $(1) -c 'import sys; sys.version_info < (3, 11) or print("--no-build-isolation")')
+
+# $(call install,venv,interpreter,variable that names the interpreter)
+define install
+	@echo "==> 1/4 $(1), by $(call need_python,$(2),$(3))"
+	test -x $(1)/bin/python || $(call find_python,$(2)) -m venv $(1)
+	@echo "==> 2/4 build tools"
+	$(call pip,$(1)) pip setuptools wheel cython numpy
+	@echo "==> 3/4 torch, the version of constraints.txt"
+	$(call pip,$(1)) torch
+	@echo "==> 4/4 fairseq, which may be compiled for some minutes, the tools and this project"
+	$(call pip,$(1)) $(call isolation,$(call find_python,$(2))) -e '.[dev,preprocess,report]' || { \
+		echo "==> failed; to compile fairseq, a C++ compiler and Python.h are needed" \
+		     "(Debian: apt install g++ python3-dev)"; exit 1; }
+	@touch $@
+	@echo "==> $(1) is ready"
+endef

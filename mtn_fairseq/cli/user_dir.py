@@ -1,0 +1,22 @@
+"""`mtn-user-dir`: where the plugin is, for `fairseq-train --user-dir "$(mtn-user-dir)" …`."""
+
+import argparse
+from pathlib import Path
+from typing import Optional, Sequence
+
+
+def main(argv: Optional[Sequence[str]] = None) -> None:
+    """Print the package's folder and nothing else: the output is pasted into a command line."""
+    argparse.ArgumentParser(
+        prog="mtn-user-dir",
+        description="Print the folder of mtn_fairseq, as fairseq's --user-dir wants it.",
+        epilog='Example: fairseq-train data-bin --user-dir "$(mtn-user-dir)" '
+        "--task session_to_query --arch mtn",
+    ).parse_args(argv)
+    # Not resolve(): fairseq compares this path with the one the package was imported by, and a
+    # followed symlink would make them differ.
+    print(Path(__file__).absolute().parents[1])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""Packaging of mtn_fairseq. The version and the run-time requirements are stated here only."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+README = Path(__file__).parent / "README.md"
+
+setup(
+    name="mtn_fairseq",
+    version="0.1.0",
+    description="Multiresolution Transformer Networks for query suggestion, as a fairseq plugin",
+    long_description=README.read_text(encoding="utf-8") if README.exists() else "",
+    long_description_content_type="text/markdown",
+    author="The mtn_fairseq authors",
+    license="MIT",
+    python_requires=">=3.8",
+    packages=find_packages(include=["mtn_fairseq", "mtn_fairseq.*"]),
+    package_data={"mtn_fairseq": ["py.typed"], "": ["*.yaml", "*.txt"]},
+    install_requires=[
+        # Upstream fairseq cannot be imported on Python 3.11 and later; fairseq-fixed is the same
+        # `fairseq` module there.
+        'fairseq==0.12.2; python_version < "3.11"',
+        'fairseq-fixed==0.12.3.1; python_version >= "3.11"',
+        # Upstream fairseq still uses np.float and np.int, which numpy 1.24 removed.
+        'numpy>=1.21.3,<1.24; python_version < "3.11"',
+        'numpy>=1.23.2; python_version >= "3.11"',
+        "sacrebleu>=2.0",
+        "sentencepiece>=0.1.97",
+        "torch>=1.12",
+    ],
+    extras_require={
+        "dev": [
+            "build",
+            "hypothesis",
+            "mypy",
+            "pre-commit",
+            "pytest",
+            "pytest-cov",
+            "pytest-xdist",
+            "ruff",
+        ],
+        "preprocess": ["duckdb"],
+        "report": ["matplotlib"],
+    },
+    entry_points={
+        "console_scripts": [
+            "mtn-check-text = mtn_fairseq.cli.check_text:main",
+            "mtn-sample-log = mtn_fairseq.sample_log.cli:main",
+            "mtn-user-dir = mtn_fairseq.cli.user_dir:main",
+        ],
+    },
+    zip_safe=False,  # fairseq's --user-dir wants a real folder
+)

@@ -1,0 +1,146 @@
+"""What is in the wheel, what it declares, and whether it works once installed elsewhere."""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from configparser import ConfigParser
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[2]
+FILES_OF_THE_BUILD = ["setup.py", "pyproject.toml", "README.md", "LICENSE"]
+NEEDED_BY_ALL = ["numpy", "sacrebleu", "sentencepiece", "torch"]
+SCRIPTS = {"mtn-check-text", "mtn-sample-log", "mtn-user-dir"}
+
+
+def run(*command, cwd, **env):
+    """Run a command away from the source tree; a failure shows what it printed."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**os.environ, **env},
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel, built from a copy of the sources where nothing can import torch or fairseq."""
+    work = tmp_path_factory.mktemp("wheel")
+    source, without_torch = work / "source", work / "without_torch"
+    skip = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "mtn_fairseq", source / "mtn_fairseq", ignore=skip)
+    shutil.copytree(ROOT / "tests", source / "tests", ignore=skip)
+    for name in FILES_OF_THE_BUILD:
+        if (ROOT / name).exists():
+            shutil.copy(ROOT / name, source)
+
+    without_torch.mkdir()
+    for name in ["torch", "fairseq"]:
+        (without_torch / f"{name}.py").write_text(f"raise ImportError('{name} in the build')\n")
+    pip_wheel = ["pip", "wheel", "--no-deps", "--no-index", "--no-build-isolation", "-w", work]
+    run(sys.executable, "-m", *pip_wheel, source, cwd=work, PYTHONPATH=str(without_torch))
+    (built,) = work.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def read(wheel):
+    """A function: the text of a file of the wheel's dist-info."""
+
+    def read_dist_info(name):
+        with zipfile.ZipFile(wheel) as archive:
+            (path,) = [n for n in archive.namelist() if n.endswith(f".dist-info/{name}")]
+            return archive.read(path).decode("utf-8")
+
+    return read_dist_info
+
+
+def test_wheel_holds_the_whole_package_and_nothing_else(wheel):
+    package = ROOT / "mtn_fairseq"
+    expected = {
+        path.relative_to(ROOT).as_posix()
+        for path in package.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert packed == expected
+    assert "mtn_fairseq/py.typed" in packed
+
+
+def test_wheel_is_plain_python(wheel):
+    assert wheel.name.endswith("-py3-none-any.whl")
+
+
+def test_console_scripts_point_at_functions(read):
+    entry_points = ConfigParser()
+    entry_points.read_string(read("entry_points.txt"))
+    scripts = dict(entry_points["console_scripts"])
+    assert set(scripts) == SCRIPTS
+    for target in scripts.values():
+        module, function = target.split(":")
+        source = ROOT.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
+        assert f"\ndef {function}(" in source, target
+
+
+@pytest.mark.parametrize(
+    ("python", "fairseq"),
+    [
+        ("3.8", "fairseq==0.12.2"),
+        ("3.10", "fairseq==0.12.2"),
+        ("3.11", "fairseq-fixed==0.12.3.1"),
+        ("3.13", "fairseq-fixed==0.12.3.1"),
+    ],
+)
+def test_each_python_gets_one_fairseq(read, python, fairseq):
+    required = requirements(read("METADATA"), python)
+    assert [f"{r.name}{r.specifier}" for r in required if "fairseq" in r.name] == [fairseq]
+    assert sorted(r.name for r in required if "fairseq" not in r.name) == NEEDED_BY_ALL
+
+
+@pytest.mark.parametrize("python", ["3.10", "3.11"])
+def test_constraints_pin_all_that_is_required(read, python):
+    pins = {}
+    for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            pin = Requirement(line)
+            if holds(pin, python):
+                assert pin.name not in pins, f"{pin.name} is pinned twice for Python {python}"
+                (specifier,) = pin.specifier
+                assert specifier.operator == "==" and "+" not in specifier.version, line
+                pins[pin.name] = specifier.version
+
+    for extra in ["", "dev", "preprocess", "report"]:
+        for requirement in requirements(read("METADATA"), python, extra):
+            assert requirement.name in pins, f"{requirement.name} has no pin for Python {python}"
+            assert pins[requirement.name] in requirement.specifier
+
+
+def test_user_dir_of_an_installed_wheel(wheel, tmp_path):
+    site = tmp_path / "site"
+    pip_install = ["pip", "install", "--no-deps", "--no-index", "--target", site]
+    run(sys.executable, "-m", *pip_install, wheel, cwd=tmp_path)
+    printed = run(sys.executable, site / "bin" / "mtn-user-dir", cwd=tmp_path, PYTHONPATH=str(site))
+    # Exactly one line: the command stands inside another one, `--user-dir "$(mtn-user-dir)"`.
+    assert printed == f"{site / 'mtn_fairseq'}\n"
+    assert (site / "mtn_fairseq" / "__init__.py").is_file()
+
+
+def requirements(metadata, python, extra=""):
+    """The requirements of the metadata that hold for a Python version and an extra."""
+    stated = Parser().parsestr(metadata).get_all("Requires-Dist")
+    return [r for r in map(Requirement, stated) if holds(r, python, extra)]
+
+
+def holds(requirement, python, extra=""):
+    marker = requirement.marker
+    return marker is None or marker.evaluate({"python_version": python, "extra": extra})
