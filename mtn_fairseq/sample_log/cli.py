@@ -11,7 +11,7 @@ from typing import IO, Callable, Iterator, List, NoReturn, Optional
 
 from .session_text import read_pairs
 from .writer import HEADER, LogWriter
-from .yardstick import Rates, Yardstick
+from .yardstick import ImpossiblePair, Rates, Yardstick
 
 DEFAULT_USERS = 2000  # about 10,000 sessions of 3 to 5 queries
 PROGRESS_EVERY = 1000
@@ -128,8 +128,9 @@ def _measure(argv: List[str]) -> None:
     args = _yardstick_parser().parse_args(argv)
     try:
         rates = Yardstick().measure(read_pairs(args.prefix), args.skip_impossible)
-    except ValueError as error:
-        raise ValueError(f"{args.prefix}: {error}") from None
+    except ImpossiblePair as error:
+        place = f"{args.prefix}.session:{error.number}"
+        raise ValueError(f"{place}: {error.reason} (--skip-impossible to go on)") from None
     print(json.dumps(rates._asdict()) if args.json else _report(args.prefix, rates))
 
 
@@ -145,6 +146,9 @@ def main(argv: Optional[List[str]] = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # quiet at exit, too
         return 1
+    except KeyboardInterrupt:
+        print("mtn-sample-log: interrupted, nothing written", file=sys.stderr)
+        return 130
     except (OSError, ValueError) as error:
         print(f"mtn-sample-log: error: {error}", file=sys.stderr)
         return 1

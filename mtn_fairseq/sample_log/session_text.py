@@ -4,6 +4,7 @@ Written apart from the package's own reader: it needs only the plain words of th
 must run where neither torch nor fairseq is.
 """
 
+from itertools import zip_longest
 from typing import Iterator, List, Tuple
 
 QUERY_SEPARATOR = "<q>"
@@ -24,22 +25,25 @@ def queries_of(line: str) -> List[str]:
     return [" ".join(query) for query in queries]
 
 
+def _lines(name: str) -> Iterator[str]:
+    with open(name, "rb") as file:
+        for number, raw in enumerate(file, start=1):
+            try:
+                yield raw.decode("utf-8")
+            except UnicodeDecodeError:
+                raise ValueError(f"{name}:{number}: not UTF-8") from None
+
+
 def read_pairs(stem: str) -> Iterator[Tuple[List[str], str]]:
     """The pairs of `STEM.session` and `STEM.next`, line by line.
 
     Raises:
-        ValueError: a file is not UTF-8, or one file has more lines than the other.
+        ValueError: a line is not UTF-8, or one file has more lines than the other.
     """
     names = f"{stem}.session", f"{stem}.next"
-    with open(names[0], encoding="utf-8") as sources, open(names[1], encoding="utf-8") as targets:
-        number = 0
-        try:
-            for number, source in enumerate(sources, start=1):
-                target = next(targets, None)
-                if target is None:
-                    raise ValueError(f"{names[1]}: ends before line {number} of {names[0]}")
-                yield queries_of(source), " ".join(target.split())
-            if next(targets, None) is not None:
-                raise ValueError(f"{names[0]}: ends before line {number + 1} of {names[1]}")
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{stem}.session/.next: not UTF-8 near line {number + 1}") from error
+    both = zip_longest(*(_lines(name) for name in names))
+    for number, (source, target) in enumerate(both, start=1):
+        if source is None or target is None:
+            short, long = names if source is None else reversed(names)
+            raise ValueError(f"{short}:{number}: line missing, {long} has more lines")
+        yield queries_of(source), " ".join(target.split())

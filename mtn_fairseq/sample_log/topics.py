@@ -115,7 +115,7 @@ TOPICS: Tuple[Topic, ...] = (
         "trailer, cast, showtimes, soundtrack, movie review, quotes",
         _family(
             "summer movies",
-            "da vinci code/da vinchi code, superman returns/supermen returns, ice age/ice aje, "
+            "poseidon/posiedon, superman returns/supermen returns, ice age/ice aje, "
             "mission impossible/mision impossible",
         ),
         _family(

@@ -10,7 +10,8 @@ query alone (it does not know t either). Both laws are exact: the first is the p
 second sums it over every prefix that can occur.
 """
 
-from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from functools import lru_cache
+from typing import Dict, Iterable, NamedTuple, Optional, Sequence, Tuple
 
 from .behaviour import Behaviour, Law, Prefix
 from .process import SESSION_LENGTHS, Process
@@ -24,6 +25,14 @@ class Best(NamedTuple):
 
     query: str
     probability: float
+
+
+class ImpossiblePair(ValueError):
+    """A pair that the sample log cannot contain; `number` counts from 1."""
+
+    def __init__(self, number: int, reason: object) -> None:
+        super().__init__(f"pair {number}: {reason}")
+        self.number, self.reason = number, reason
 
 
 class Rates(NamedTuple):
@@ -48,8 +57,10 @@ class _Census(NamedTuple):
     whole_session: float  # expected rate of the predictor that sees the whole prefix
 
 
-def _take_census(behaviour: Behaviour, weights: List[float]) -> _Census:
+@lru_cache(maxsize=None)
+def _census(shape: Shape, weights: Tuple[float, ...]) -> _Census:
     """Enumerate every prefix; `weights[t - 1]` is the share of pairs whose prefix has t queries."""
+    behaviour = Behaviour(shape, cache_size=0)  # no prefix comes twice
     joint: Dict[Query, Law] = {}
     whole_session = 0.0
     prefixes: Dict[Prefix, float] = {(query,): p for query, p in behaviour.first_queries.items()}
@@ -84,15 +95,11 @@ class Yardstick:
             sum(p for k, p in SESSION_LENGTHS.items() if max(shortest, t + 1) <= k <= longest)
             for t in range(1, longest)
         ]
-        self._weights = [weight / sum(kept) for weight in kept]
-        self._censuses: Dict[Shape, _Census] = {}
+        self._weights = tuple(weight / sum(kept) for weight in kept)
         self._last: Dict[str, Best] = {}
 
     def _census(self, family: int) -> _Census:
-        behaviour = self.process.behaviour(family)
-        if behaviour.shape not in self._censuses:
-            self._censuses[behaviour.shape] = _take_census(behaviour, self._weights)
-        return self._censuses[behaviour.shape]
+        return _census(self.process.world.families[family].shape, self._weights)
 
     def whole_session(self, prefix: Sequence[str]) -> Best:
         """The best prediction given q1 … qt.
@@ -139,7 +146,8 @@ class Yardstick:
         """Both ideal predictors on given pairs.
 
         Raises:
-            ValueError: a pair cannot occur (and is not to be skipped), or there are none.
+            ImpossiblePair: a pair cannot occur, and such pairs are not to be skipped and counted.
+            ValueError: there are no pairs.
         """
         sums, count, skipped = [0.0, 0.0, 0, 0], 0, 0
         for number, (prefix, following) in enumerate(pairs, start=1):
@@ -148,7 +156,7 @@ class Yardstick:
                 whole, last = self.whole_session(prefix), self.last_query(prefix)
             except ValueError as error:
                 if not skip_impossible:
-                    raise ValueError(f"pair {number}: {error}") from None
+                    raise ImpossiblePair(number, error) from None
                 skipped += 1
                 continue
             count += 1
