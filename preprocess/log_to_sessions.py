@@ -142,9 +142,9 @@ def write_texts(folder: Path, splits: Dict[str, List[Placed]]) -> None:
         pairs = [pair for session, earlier in placed for pair in unroll(session, earlier)]
         _write_lines(folder / f"{name}.session", (source for source, _ in pairs))
         _write_lines(folder / f"{name}.next", (target for _, target in pairs))
-    # Without the history: a dictionary counts each query once.
-    whole = (join_units(session.queries, 1) for session, _ in splits.get("train", []))
-    _write_lines(folder / "train.whole", whole)
+    if "train" in splits:  # without the history: a dictionary counts each query once
+        whole = (join_units(session.queries, 1) for session, _ in splits["train"])
+        _write_lines(folder / "train.whole", whole)
 
 
 def _write_lines(path: Path, lines: Iterator[str]) -> None:
@@ -186,9 +186,10 @@ def _at_least(least: float, kind: Callable = int) -> Callable:
 def _shares(text: str) -> Tuple[Decimal, ...]:
     try:
         shares = tuple(map(Decimal, text.split(",")))
-    except InvalidOperation:
-        shares = ()
-    if len(shares) != 3 or not all(share >= 0 for share in shares) or sum(shares) != 100:
+        good = len(shares) == 3 and min(shares) >= 0 and sum(shares) == 100
+    except InvalidOperation:  # no number, or "nan"
+        good = False
+    if not good:
         raise argparse.ArgumentTypeError(f"{text!r} is not three percentages that add up to 100")
     return shares
 
