@@ -95,7 +95,7 @@ def test_last_query_law_agrees_with_frequencies(yardstick, pairs):
     squares = []
     for last, counts in following.items():
         n = sum(counts.values())
-        if n >= 100:
+        if n >= 50:
             query, p = yardstick.last_query([last])
             squares.append((counts[query] - n * p) ** 2 / (n * p * (1 - p)))
     assert len(squares) > 200
