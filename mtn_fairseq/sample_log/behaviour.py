@@ -244,7 +244,7 @@ class Behaviour:
     law of what follows.
     """
 
-    def __init__(self, shape: Shape, cache_size: int = 1 << 17) -> None:
+    def __init__(self, shape: Shape, cache_size: int = 1 << 15) -> None:
         self.shape = shape
         # Bounded, so that a log of any length is written in constant memory.
         self.next_queries = lru_cache(cache_size)(self._next_queries)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from mtn_fairseq.sample_log import Process
 from mtn_fairseq.sample_log.behaviour import Behaviour
 from mtn_fairseq.sample_log.query import ASPECT, COMPARE, ENTITY, HEAD, SITE, TYPO, Query, Shape
+from mtn_fairseq.sample_log.topics import TOPICS
 from mtn_fairseq.sample_log.world import World
 
 pytestmark = pytest.mark.unit
@@ -119,9 +120,5 @@ def test_impossible_prefix_is_named(prefix):
 
 
 def test_world_refuses_ambiguous_words():
-    topic = PROCESS.world.families[0]
-    assert topic.queries["london"] == Query(ENTITY, 0)
-    from mtn_fairseq.sample_log.topics import TOPICS
-
     with pytest.raises(ValueError, match="more than one family"):
         World([TOPICS[0], TOPICS[0]])
