@@ -211,6 +211,10 @@ def context_codes(model, sessions, **padding):
     return [out[b][real[b]] for b in range(len(sessions))]
 
 
+# fairseq's decoder takes the softmax of its attention to the source in single precision.
+LOGIT_TOLERANCE = 1e-5
+
+
 def assert_close(found, expected, tolerance=1e-9):
     assert found.shape == expected.shape, (found.shape, expected.shape)
     difference = (found - expected).abs().max().item() if found.numel() else 0.0
