@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Iterable, List, Optional
+from typing import Any, Dict, Iterable, List, Optional
 
 from fairseq import utils
 from fairseq.data import Dictionary
 from fairseq.dataclass import ChoiceEnum
+from fairseq.models import FairseqEncoderDecoderModel
+from fairseq.sequence_generator import SequenceGenerator
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
 from torch import Tensor
@@ -124,6 +126,18 @@ class SessionToQueryTask(TranslationTask):
     ) -> SessionToQueryDataset:
         source = self._session_source(src_tokens, "input")
         return SessionToQueryDataset(source, self.src_dict, constraints=constraints)
+
+    def inference_step(
+        self,
+        generator: SequenceGenerator,
+        models: List[FairseqEncoderDecoderModel],
+        sample: Dict[str, Any],
+        prefix_tokens: Optional[Tensor] = None,
+        constraints: Optional[Tensor] = None,
+    ) -> List[List[Dict[str, Tensor]]]:
+        # fairseq 0.12.3's diverse beam search takes these, numbers of lines, for places in the batch.
+        sample = {key: value for key, value in sample.items() if key != "id"}
+        return super().inference_step(generator, models, sample, prefix_tokens, constraints)
 
     def _session_source(self, lines: TokenLines, name: str) -> SessionSource:
         return SessionSource(
