@@ -20,3 +20,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     for prefix in args.prefix:
         pairs = check_pairs(prefix, args.source_lang, args.target_lang)
         print(f"{prefix}: {pairs} pairs, all well formed")
+
+
+if __name__ == "__main__":
+    main()

@@ -135,7 +135,7 @@ class SessionToQueryTask(TranslationTask):
         prefix_tokens: Optional[Tensor] = None,
         constraints: Optional[Tensor] = None,
     ) -> List[List[Dict[str, Tensor]]]:
-        # fairseq 0.12.3's diverse beam search takes these, numbers of lines, for places in the batch.
+        # fairseq 0.12.3's diverse beam search takes ids, numbers of lines, for places in a batch.
         sample = {key: value for key, value in sample.items() if key != "id"}
         return super().inference_step(generator, models, sample, prefix_tokens, constraints)
 
