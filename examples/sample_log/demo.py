@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """From a raw search log to suggested queries, by the commands that you would type yourself.
 
-Each step prints its command. Everything is written below --output; the folder is made anew.
+Each step prints its command. Everything is written below --output; the folder is made anew. Flags
+that are not listed here go to fairseq-train, such as --decoder-context query.
 """
 
 import argparse
@@ -91,8 +92,9 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--users", type=int, default=2000, help="users in the sample log")
     parser.add_argument("--log-seed", type=int, default=1, help="seed of the sample log")
     parser.add_argument("--seed", type=int, default=1, help="seed of the training")
-    parser.add_argument("--epochs", type=int, default=12, help="passes over the training data")
-    return parser.parse_args()
+    parser.add_argument("--epochs", type=int, default=8, help="passes over the training data")
+    args, args.train_flags = parser.parse_known_args()
+    return args
 
 
 def train_command(args: argparse.Namespace, run: Path) -> str:
@@ -101,10 +103,11 @@ def train_command(args: argparse.Namespace, run: Path) -> str:
         f"fairseq-train {run}/data-bin --user-dir mtn_fairseq --task session_to_query"
         f" --arch mtn_tiny --level-layers {layers} --seed {args.seed} --cpu"
         " --optimizer adam --adam-betas (0.9,0.98) --clip-norm 1.0"
-        " --lr 0.002 --lr-scheduler inverse_sqrt --warmup-updates 200"
+        " --lr 0.002 --lr-scheduler inverse_sqrt --warmup-updates 300"
         " --criterion label_smoothed_cross_entropy --label-smoothing 0.05"
-        f" --max-tokens 2048 --max-epoch {args.epochs} --save-dir {run}/checkpoints"
-        " --no-epoch-checkpoints --log-format simple --log-interval 25"
+        f" --max-tokens 500 --max-epoch {args.epochs} --save-dir {run}/checkpoints"
+        " --no-epoch-checkpoints --log-format simple --log-interval 100 "
+        + " ".join(args.train_flags)
     )
 
 

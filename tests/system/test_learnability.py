@@ -1,0 +1,41 @@
+"""The demo, as it is, with seeds drawn anew: it must learn what only a whole session can tell.
+
+The sample log knows the best exact match that anything reading the last query only can reach. With
+`--decoder-context query` the decoder sees the last query's codes alone, so whatever it knows of the
+earlier ones came through the levels above: a broken hierarchy cannot pass.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CLEAR_MARGIN = 10  # points of exact match
+
+
+@pytest.mark.parametrize(
+    "flags", ["--decoder-context query", "--levels 3 --add-back every --decoder-context query"]
+)
+def test_beats_all_that_reads_the_last_query_only(tmp_path, flags):
+    seed, log_seed = random.SystemRandom().sample(range(10_000), 2)
+    line = f"--output {tmp_path}/run --seed {seed} --log-seed {log_seed} {flags}"
+    print(f"examples/sample_log/demo.py {line}")  # shown if it fails
+    done = subprocess.run(
+        [sys.executable, "examples/sample_log/demo.py", *line.split()],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    scores = json.loads((tmp_path / "run/scores.json").read_text())
+    assert scores["exact"] > scores["best_last_query"] + CLEAR_MARGIN, scores
+    # No model can beat the best possible but by luck: more means that the answer leaked.
+    assert scores["exact"] < scores["best_whole_session"] + 5, scores
+    assert "$ fairseq-train" in done.stdout
+    assert done.stdout.count("asked next:") == 12
