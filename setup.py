@@ -45,6 +45,7 @@ setup(
     },
     entry_points={
         "console_scripts": [
+            "mtn-architectures = mtn_fairseq.cli.architectures:main",
             "mtn-check-text = mtn_fairseq.cli.check_text:main",
             "mtn-sample-log = mtn_fairseq.sample_log.cli:main",
             "mtn-user-dir = mtn_fairseq.cli.user_dir:main",

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[2]
 FILES_OF_THE_BUILD = ["setup.py", "pyproject.toml", "README.md", "LICENSE"]
 NEEDED_BY_ALL = ["numpy", "sacrebleu", "sentencepiece", "torch"]
-SCRIPTS = {"mtn-check-text", "mtn-sample-log", "mtn-user-dir"}
+SCRIPTS = {"mtn-architectures", "mtn-check-text", "mtn-sample-log", "mtn-user-dir"}
 
 
 def run(*command, cwd, **env):
@@ -81,11 +81,14 @@ def test_wheel_is_plain_python(wheel):
     assert wheel.name.endswith("-py3-none-any.whl")
 
 
-def test_console_scripts_point_at_functions(read):
+def test_every_command_has_a_console_script(read):
     entry_points = ConfigParser()
     entry_points.read_string(read("entry_points.txt"))
     scripts = dict(entry_points["console_scripts"])
     assert set(scripts) == SCRIPTS
+    modules = {target.split(":")[0] for target in scripts.values()}
+    commands = (ROOT / "mtn_fairseq" / "cli").glob("[!_]*.py")
+    assert modules >= {f"mtn_fairseq.cli.{path.stem}" for path in commands}
     for target in scripts.values():
         module, function = target.split(":")
         source = ROOT.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
