@@ -146,7 +146,7 @@ def work(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def data(work):
-    """Good data as `train`, `valid` and `test`; beside it, by name, what plain fairseq lets through."""
+    """Good data as train, valid and test; beside it, by name, what plain fairseq lets through."""
     good = write_pairs(work / "text", "train", GOOD)
     folder, unchecked = work / "bin", work / "unchecked"
     small = write_pairs(work / "text", "valid", GOOD[:3])
