@@ -4,7 +4,7 @@
 
 writes, for each split, FOLDER/train.session (queries so far), train.next (the next query), line by
 line; train.whole (each training session once, for the dictionary); and stats.json, the printed
-table. The rules stand in session_rules.py. The whole log is held in memory, some 200 bytes a row.
+table. The rules stand in session_rules.py. The whole log is held in memory, some 250 bytes a row.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from dataclasses import asdict, fields
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import IO, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from aol_log import LogReader
 from output_folder import check_output, written_whole
@@ -139,17 +139,18 @@ def refuse_empty(splits: Dict[str, List[Placed]]) -> None:
 
 def write_texts(folder: Path, splits: Dict[str, List[Placed]]) -> None:
     for name, placed in splits.items():
-        pairs = [pair for session, earlier in placed for pair in unroll(session, earlier)]
-        _write_lines(folder / f"{name}.session", (source for source, _ in pairs))
-        _write_lines(folder / f"{name}.next", (target for _, target in pairs))
+        with _new(folder / f"{name}.session") as sources, _new(folder / f"{name}.next") as targets:
+            for session, earlier in placed:
+                for source, target in unroll(session, earlier):
+                    sources.write(f"{source}\n")
+                    targets.write(f"{target}\n")
     if "train" in splits:  # without the history: a dictionary counts each query once
-        whole = (join_units(session.queries, 1) for session, _ in splits["train"])
-        _write_lines(folder / "train.whole", whole)
+        with _new(folder / "train.whole") as whole:
+            whole.writelines(f"{join_units(s.queries, 1)}\n" for s, _ in splits["train"])
 
 
-def _write_lines(path: Path, lines: Iterator[str]) -> None:
-    with open(path, "w", encoding="utf-8", newline="\n") as stream:
-        stream.writelines(f"{line}\n" for line in lines)
+def _new(path: Path) -> IO[str]:
+    return open(path, "w", encoding="utf-8", newline="\n")
 
 
 OUR_FILES = {f"{split}.{end}" for split in SPLITS for end in ("session", "next")}
