@@ -81,19 +81,21 @@ def parse(arch, flags=""):
 
 @lru_cache(maxsize=None)
 def build(arch, flags="", seed=1):
-    """(task, model): in eval mode, double precision, and with no weight at a special value.
+    """(task, model): as read from a checkpoint, for generation, in double precision.
 
-    Biases are not zero, gains not one and the padding's embedding is not zero, as after training
-    or worse, so that nothing cancels by chance.
+    No weight is at a special value: biases are not zero, gains not one and the padding's embedding
+    is not zero, as after training or worse, so that nothing cancels by chance. And it matters that
+    the weights are loaded: fairseq 0.12.2 takes its fast path, without masks, only then.
     """
     args = parse(arch, flags)
     task = tasks.setup_task(args)
     torch.manual_seed(seed)
-    model = task.build_model(args).double().eval()
+    trained, model = task.build_model(args), task.build_model(args)
     with torch.no_grad():
-        for parameter in model.parameters():
+        for parameter in trained.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)
-    return task, model
+    model.load_state_dict(trained.state_dict())
+    return task, model.double().eval()
 
 
 # --- sessions -------------------------------------------------------------------------------------

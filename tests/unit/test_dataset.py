@@ -161,8 +161,7 @@ TOO_LARGE = [
     "sizes",
     [
         (4, 2, 4, 3),
-        # Fewer sizes than the dictionary has levels, but enough for the data.
-        pytest.param((4, 2), marks=pytest.mark.xfail(strict=True, reason="fit() nests too deep")),
+        (4, 2),  # fewer than the dictionary has levels, but enough for the data
     ],
 )
 def test_truncation_is_counted(caplog, sizes):

@@ -118,7 +118,7 @@ def test_batch_mates_of_another_shape(model, left_pad):
     left_pad=st.booleans(),
     extra_pad=st.integers(0, 4),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @pytest.mark.parametrize("name", ["2-level", "3-level", "4-level", "last-query-3"])
 def test_any_batch(name, sessions, left_pad, extra_pad):
     model = build(*ALL_MODELS[name])[1]

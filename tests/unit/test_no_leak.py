@@ -81,7 +81,7 @@ def test_prefixes_are_encoded_as_in_the_longer_source(model, left_pad):
 
 
 @given(session=session_strategy, data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @pytest.mark.parametrize("name", ["2-level", "3-level", "4-level", "top"])
 def test_prefixes_of_any_session(name, session, data):
     model = build(*MTN_MODELS[name])[1]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import fairseq
 import pytest
+import torch
 from fairseq import options
 from fairseq.data import Dictionary
 from fairseq.dataclass.initialize import add_defaults, hydra_init
@@ -16,7 +17,7 @@ from fairseq.tasks import TASK_DATACLASS_REGISTRY, TASK_REGISTRY, setup_task
 from hydra.core.global_hydra import GlobalHydra
 from hydra.experimental import compose, initialize_config_dir
 from omegaconf import OmegaConf
-from sessions import DATA, MTN_MODELS, SMALL, build
+from sessions import DATA, MTN_MODELS, SMALL, W, batch, build, parse, random_sessions, targets
 
 from mtn_fairseq.errors import InputError
 from mtn_fairseq.models.mtn import MTNConfig, MTNModel
@@ -312,6 +313,55 @@ def test_as_many_decoder_layers_as_query_layers(flags, decoder_layers):
     assert len(model.encoder.query_encoder.layers) == 3
     assert [len(level.layers) for level in model.encoder.levels] == [1]
     assert len(model.decoder.layers) == decoder_layers
+
+
+# --- training -------------------------------------------------------------------------------------
+
+OPTIONS = {
+    **{name: flags for name, (_, flags) in MTN_MODELS.items()},
+    "no positions": f"{SMALL} --level-layers 1,1,1 --no-token-positional-embeddings",
+    "gelu": f"{SMALL} --level-layers 1,1 --activation-fn gelu --no-scale-embedding",
+    "dropouts": f"{SMALL} --level-layers 1,1 --attention-dropout 0.1 --activation-dropout 0.1",
+    "layerdrop": f"{SMALL} --level-layers 2,1 --encoder-layerdrop 0.01 --decoder-layerdrop 0.01",
+    "decoder": f"{SMALL} --level-layers 1,1 --decoder-layers 2 --decoder-ffn-embed-dim 20 "
+    "--decoder-attention-heads 4",
+    "quant noise": f"{SMALL} --level-layers 1,1 --quant-noise-pq 0.1",
+    "checkpointed": f"{SMALL} --level-layers 1,1,1 --checkpoint-activations",
+    "adaptive": f"{SMALL} --level-layers 1,1 --adaptive-softmax-cutoff 10,20",
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_every_parameter_learns(name):
+    """None is left over: whatever the options, the loss hangs on each."""
+    args = parse("mtn", OPTIONS[name])
+    torch.manual_seed(1)
+    model = setup_task(args).build_model(args).train()
+    sessions = random_sessions(1, 16, least=4)
+    out = model(*batch(sessions), targets(2, 16))
+    if "adaptive" in name:
+        words_, _ = model.decoder.adaptive_softmax(out[0], torch.arange(80).view(16, 5) % 30)
+        loss = sum(part.logsumexp(1).sum() for part in words_)
+    else:
+        loss = model.get_normalized_probs(out, log_probs=True)[..., W:].pow(2).sum()
+    loss.backward()
+    for key, parameter in model.named_parameters():
+        assert parameter.grad is not None, key
+        # The bias of keys moves all scores of a row alike, which a softmax does not see.
+        assert parameter.grad.abs().sum() > 0 or key.endswith("k_proj.bias"), key
+
+
+def test_checkpointed_activations_change_no_gradient():
+    flags = f"{SMALL} --level-layers 1,1,1 --dropout 0"
+    gradients = []
+    for more in ("", " --checkpoint-activations"):
+        args = parse("mtn", flags + more)
+        torch.manual_seed(1)
+        model = setup_task(args).build_model(args).train()
+        model(*batch(random_sessions(1, 4)), targets(2, 4))[0].pow(2).sum().backward()
+        gradients.append([parameter.grad for parameter in model.parameters()])
+    for plain_one, checkpointed in zip(*gradients):
+        assert torch.allclose(plain_one, checkpointed, rtol=1e-4, atol=1e-5)
 
 
 # --- what cannot be built -------------------------------------------------------------------------

@@ -137,7 +137,6 @@ def test_fit_two_levels():
     assert fit(line, [Q], [9, 1], 99) == [D, EOS]
 
 
-@pytest.mark.xfail(strict=True, reason="fit() nests too deep")
 def test_fit_with_sizes_for_the_levels_that_are_used():
     """A dictionary always has `<session>`; `--level-sizes 12,10` is enough for plain sessions."""
     line = [A, B, C, D, Q, E, Q, F, EOS]
