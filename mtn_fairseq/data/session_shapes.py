@@ -47,8 +47,9 @@ def fit(
     The oldest queries and sessions go first, always whole, the query in progress last of all. A
     query that is too long by itself keeps its first words, and its end.
     """
-    units = _nest(list(line), separators)
-    fitted = _fit_unit(units, sizes[: len(separators) + 1])
+    levels = min(len(sizes), len(separators) + 1)
+    units = _nest(list(line), separators[: levels - 1])
+    fitted = _fit_unit(units, sizes[:levels])
     while len(fitted) > max_tokens and _oldest_query_end(fitted, separators):
         fitted = fitted[_oldest_query_end(fitted, separators) :]
     return fitted if len(fitted) <= max_tokens else fitted[: max_tokens - 1] + fitted[-1:]

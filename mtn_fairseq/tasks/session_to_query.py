@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterable, List, Optional
 
 from fairseq import utils
 from fairseq.data import Dictionary
-from fairseq.dataclass import ChoiceEnum
+from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from fairseq.models import FairseqEncoderDecoderModel
 from fairseq.sequence_generator import SequenceGenerator
 from fairseq.tasks import register_task
@@ -65,6 +65,7 @@ class SessionToQueryTask(TranslationTask):
         for flag, reason in _NOT_HERE.items():
             if getattr(cfg, flag):
                 raise InputError(f"--{flag.replace('_', '-')} is not for session data", reason)
+        self.level_sizes = cfg.level_sizes
         self.separators: List[int] = find_separators(
             src_dict, str(Path(utils.split_paths(cfg.data)[0]) / f"dict.{cfg.source_lang}.txt")
         )
@@ -127,6 +128,13 @@ class SessionToQueryTask(TranslationTask):
         source = self._session_source(src_tokens, "input")
         return SessionToQueryDataset(source, self.src_dict, constraints=constraints)
 
+    def build_model(
+        self, cfg: FairseqDataclass, *args: object, **kwargs: object
+    ) -> FairseqEncoderDecoderModel:
+        # Data must fit the model, also where its flags are not repeated at generation.
+        self.level_sizes = getattr(cfg, "level_sizes", self.level_sizes)
+        return super().build_model(cfg, *args, **kwargs)
+
     def inference_step(
         self,
         generator: SequenceGenerator,
@@ -143,7 +151,7 @@ class SessionToQueryTask(TranslationTask):
         return SessionSource(
             lines,
             self.separators,
-            one_int_per_level(self.cfg.level_sizes, "--level-sizes"),
+            one_int_per_level(self.level_sizes, "--level-sizes"),
             self.cfg.max_source_positions,
             refuse_oversize=str(self.cfg.oversize) == "refuse",
             name=name,
