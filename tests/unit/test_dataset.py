@@ -115,22 +115,21 @@ def test_like_shapes_are_batched_together():
     (flat_share, row_share), (flat_before, row_before) = (
         padding_share(pairs, batches) for batches in (ordered, shuffled)
     )
-    assert flat_share < flat_before / 2
+    assert flat_share < flat_before * 0.7
     assert row_share < row_before * 0.8
 
 
 def test_order_by_hand():
-    """By the longest query, then queries, then all tokens, then the target."""
+    """By the longest query, then the number of queries; else as they stand."""
     lines = [
         [A, Q, B, Q, C, EOS],  # longest 2, 3 queries
         [A, B, EOS],  # longest 3, 1 query
-        [A, EOS],  # longest 2, 1 query, long target
-        [B, EOS],  # the same, short target
-        [A, B, Q, C, D, EOS],  # longest 3, 2 queries, 6 tokens
-        [A, B, Q, C, EOS],  # longest 3, 2 queries, 5 tokens
+        [A, EOS],  # longest 2, 1 query
+        [B, EOS],  # longest 2, 1 query
+        [A, B, Q, C, EOS],  # longest 3, 2 queries
+        [A, Q, B, EOS],  # longest 2, 2 queries
     ]
-    targets = [[A, EOS]] * 2 + [[A, B, EOS]] + [[A, EOS]] * 3
-    assert dataset(lines, targets).ordered_indices().tolist() == [3, 2, 0, 1, 5, 4]
+    assert dataset(lines).ordered_indices().tolist() == [2, 3, 5, 0, 1, 4]
 
 
 def test_shuffled_order_keeps_shapes_together():

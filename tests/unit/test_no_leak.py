@@ -1,5 +1,6 @@
 """A code knows the queries before it and none after it, at every level; and no other session."""
 
+import copy
 import random
 
 import pytest
@@ -186,8 +187,10 @@ def test_a_changed_session_changes_nothing_for_its_batch_mates(model, left_pad):
 def test_the_last_querys_codes_are_those_of_the_whole_session(name):
     """`--decoder-context` selects codes, it does not make others."""
     arch, flags = MTN_MODELS[name]
-    _, last = build(arch, flags)
-    _, whole = build(arch, flags.replace("--decoder-context query", "--decoder-context session"))
+    last = build(arch, flags)[1]
+    other = flags.replace("--decoder-context query", "--decoder-context session")
+    whole = copy.deepcopy(build(arch, other)[1])
+    whole.load_state_dict(last.state_dict())
     sessions = random_sessions(17, 6)
     lasts = [[session[-1]] for session in sessions]
     found = split_codes(encode(last, sessions), lasts)

@@ -34,6 +34,7 @@ from sessions import (
 D = 16
 HEADS = [1, 2, 4]
 SMALL = f"--encoder-embed-dim {D} --encoder-ffn-embed-dim 24"
+DOUBLE = torch.float64
 TOLERANCE = 1e-6  # positions are kept in single precision
 
 EQUAL_LENGTHS = make([[W, W + 1, W + 2], [W + 3, W + 1, W + 4], [W + 5, W, W + 5]], [Q, Q])
@@ -91,7 +92,7 @@ def single_head_encoder(X, layers, R=nothing_hidden):
     d, n = X.size(1), X.size(0)
     E = X
     for W1, W2, *_ in layers:
-        E_hat = psi((torch.eye(n) + sigma(R(E @ E.T / math.sqrt(d)))) @ E)
+        E_hat = psi((torch.eye(n, dtype=DOUBLE) + sigma(R(E @ E.T / math.sqrt(d)))) @ E)
         E = psi(E_hat + phi(E_hat @ W1) @ W2)
     return E
 
@@ -101,7 +102,7 @@ def multi_head_encoder(X, layers, R=nothing_hidden):
     E = X
     for W1, W2, Z, _ in layers:
         heads = [
-            (torch.eye(n) + sigma(R(E @ Z1 @ Z2.T @ E.T / math.sqrt(d)))) @ E @ Z3
+            (torch.eye(n, dtype=DOUBLE) + sigma(R(E @ Z1 @ Z2.T @ E.T / math.sqrt(d)))) @ E @ Z3
             for Z1, Z2, Z3 in zip(Z.Z1, Z.Z2, Z.Z3)
         ]
         E_hat = psi(torch.cat(heads, 1) @ Z.Z4)
@@ -125,7 +126,7 @@ def multi_head_decoder(X, Y_enc, layers):
     D = X
     for W1, W2, Z, Z_enc in layers:
         heads = [
-            (torch.eye(m) + sigma(R_(D @ Z1 @ Z2.T @ D.T / math.sqrt(d)))) @ D @ Z3
+            (torch.eye(m, dtype=DOUBLE) + sigma(R_(D @ Z1 @ Z2.T @ D.T / math.sqrt(d)))) @ D @ Z3
             for Z1, Z2, Z3 in zip(Z.Z1, Z.Z2, Z.Z3)
         ]
         D_hat = psi(torch.cat(heads, 1) @ Z.Z4)
@@ -142,7 +143,7 @@ def multi_head_decoder(X, Y_enc, layers):
 
 def selection(t, columns):
     """M_t: the first t rows of an identity matrix."""
-    return torch.eye(columns)[:t]
+    return torch.eye(columns, dtype=DOUBLE)[:t]
 
 
 def decoder_output(D_tilde, last, t):
@@ -189,10 +190,10 @@ def paper_attention(attention, P):
     """
     d = attention.embed_dim
     if P == 1:
-        Z1 = Z2 = Z3 = torch.eye(d)
+        Z1 = Z2 = Z3 = torch.eye(d, dtype=DOUBLE)
     else:
-        Z1, Z2 = torch.randn(d, d) / 2, torch.randn(d, d) / 2
-        Z3 = torch.linalg.qr(torch.randn(d, d))[0]
+        Z1, Z2 = torch.randn(d, d, dtype=DOUBLE) / 2, torch.randn(d, d, dtype=DOUBLE) / 2
+        Z3 = torch.linalg.qr(torch.randn(d, d, dtype=DOUBLE))[0]
     weights = (attention.q_proj, Z1 / math.sqrt(P)), (attention.k_proj, Z2)
     for linear, weight in (*weights, (attention.v_proj, Z3), (attention.out_proj, Z3.T)):
         linear.weight.data.copy_(weight.T)
@@ -202,8 +203,8 @@ def paper_attention(attention, P):
 
 def sinusoids(positions):
     half = D // 2
-    rates = torch.exp(torch.arange(half) * -(math.log(10000) / (half - 1)))
-    angles = torch.tensor(positions, dtype=torch.float64).unsqueeze(1) * rates
+    rates = torch.exp(torch.arange(half, dtype=DOUBLE) * -(math.log(10000) / (half - 1)))
+    angles = torch.tensor(positions, dtype=DOUBLE).unsqueeze(1) * rates
     return torch.cat([angles.sin(), angles.cos()], 1)
 
 
@@ -214,12 +215,8 @@ def representations(model, tokens):
 
 
 @pytest.fixture(autouse=True)
-def double_precision():
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
+def seed():
     torch.manual_seed(1)
-    yield
-    torch.set_default_dtype(before)
 
 
 # --- the propositions -----------------------------------------------------------------------------
@@ -280,7 +277,7 @@ def mtn_encoder(model, query_layers, session_layers, session, heads):
     ]
     projection = model.encoder.projections[0]
     # "we can pad the queries": with zero rows, up to the n of the model.
-    padded = [torch.cat([Y, torch.zeros(SIZES[0] - len(Y), D)]) for Y in Y_1]
+    padded = [torch.cat([Y, torch.zeros(SIZES[0] - len(Y), D, dtype=DOUBLE)]) for Y in Y_1]
     if hasattr(projection, "map"):
         # The other reading: a full (n·d) -> d map.
         weight, bias = projection.map.weight.data, projection.map.bias.data
@@ -292,7 +289,7 @@ def mtn_encoder(model, query_layers, session_layers, session, heads):
 
     Y_hat = []
     for t, Y in enumerate(Y_1):
-        C_t = torch.zeros(len(Y), len(session))
+        C_t = torch.zeros(len(Y), len(session), dtype=DOUBLE)
         C_t[:, t] = 1
         Y_hat.append(C_t @ E_2)
     return torch.cat(Y_1), torch.cat(Y_hat)
@@ -373,7 +370,7 @@ class Slowly:
 
     def _project(self, parts, level):
         projection = self.encoder.projections[level - 2]
-        padded = torch.zeros(projection.max_parts, parts.size(1))
+        padded = parts.new_zeros(projection.max_parts, parts.size(1))
         padded[: len(parts)] = parts
         if hasattr(projection, "map"):
             return projection.map(padded.reshape(-1))
