@@ -152,15 +152,18 @@ class SessionToQueryDataset(LanguagePairDataset):
         )
 
     def ordered_indices(self) -> np.ndarray:
-        """Like shapes next to each other: by longest query, number of queries, then lengths."""
-        indices = np.arange(len(self), dtype=np.int64)
-        if self.shuffle:
-            indices = np.random.permutation(indices)
-        shapes = self.src.shapes
-        keys = [shapes.tokens, shapes.queries, shapes.longest[:, 0]]
-        if self.tgt_sizes is not None:
-            keys.insert(0, self.tgt_sizes)
-        return indices[np.lexsort([key[indices] for key in keys])]
+        """Like shapes next to each other: by longest query, then roughly by number of queries.
+
+        Not by target length too, and only roughly: batches all of one shape are all of one kind of
+        session (first queries, say), and a model learns far less from them.
+        """
+        longest, queries = self.src.shapes.longest[:, 0], self.src.shapes.queries
+        if not self.shuffle:
+            return np.lexsort([queries, longest])
+        indices = np.random.permutation(len(self))
+        return indices[
+            np.lexsort([queries[indices] + 2 * np.random.rand(len(self)), longest[indices]])
+        ]
 
     def batch_by_size(
         self,

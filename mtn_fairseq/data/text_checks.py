@@ -16,10 +16,18 @@ def numbered_lines(path: Path) -> Iterator[Tuple[int, str]]:
     with open(path, "rb") as stream:
         for number, raw in enumerate(stream, 1):
             try:
-                yield number, raw.decode("utf-8").rstrip("\n")
+                line = raw.decode("utf-8").rstrip("\r\n")
             except UnicodeDecodeError as error:
                 reason = f"not UTF-8 at byte {error.start + 1} of the line"
                 raise InputError(reason, _UTF8, path, number) from None
+            if "\r" in line:
+                raise InputError(
+                    "a carriage return within the line, where fairseq would start a new one",
+                    "take it out, for example with `tr -d '\\r'`",
+                    path,
+                    number,
+                )
+            yield number, line
 
 
 def check_session(line: str, path: Path, number: int) -> None:

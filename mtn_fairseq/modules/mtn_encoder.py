@@ -6,6 +6,7 @@ from fairseq.models import FairseqEncoder
 from fairseq.models.transformer import TransformerEncoderBase
 from torch import Tensor, nn
 
+from .limits import check_fits
 from .session_layout import SessionLayout
 from .unit_projection import parts_so_far
 
@@ -55,6 +56,7 @@ class MTNEncoder(FairseqEncoder):
         """
         layout = SessionLayout(src_tokens, self.separators, self.padding_idx)
         rows = self._rows(src_tokens, layout)  # (N, L)
+        check_fits("tokens in a query", rows.size(1), self.query_encoder.max_source_positions)
         exists = rows.ne(self.padding_idx)
         tokens = self.query_encoder(rows)["encoder_out"][0].transpose(0, 1)  # (N, L, C)
         codes = self._levels_up(tokens * exists.unsqueeze(-1).to(tokens), layout)

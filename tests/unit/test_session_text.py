@@ -191,3 +191,10 @@ def test_numbered_lines_end_at_line_feeds_only(tmp_path):
     path = tmp_path / "text"
     path.write_text("a\u2028b\x0c\n\nc", encoding="utf-8")
     assert list(numbered_lines(path)) == [(1, "a\u2028b\x0c"), (2, ""), (3, "c")]
+
+
+def test_a_carriage_return_within_a_line_is_refused(tmp_path):
+    path = tmp_path / "train.session"
+    path.write_bytes(b"a b\r\nb\rc\n")  # one at the end of a line is an ending, as for fairseq
+    with pytest.raises(InputError, match=r"train\.session:2: a carriage return .*`tr -d '\\r'`"):
+        list(numbered_lines(path))
