@@ -43,7 +43,7 @@ def main() -> None:
     title("2/6  Log -> sessions -> pairs of (session so far, next query)")
     history = f" --history {args.history}" if args.levels == 3 else ""
     command(
-        f"python preprocess/log_to_sessions.py {log} --output {run}/text --split 80,10,10{history}"
+        f"python preprocess/log_to_sessions.py {log} --output {run}/text --split 90,5,5{history}"
     )
     show_first_lines(run / "text/train.session", 3)
     show_first_lines(run / "text/train.next", 3)
@@ -89,10 +89,10 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--output", type=Path, default=ROOT / "runs/demo", help="folder to write")
     parser.add_argument("--levels", type=int, choices=(2, 3), default=2, help="3: earlier sessions")
     parser.add_argument("--history", type=int, default=3, help="earlier sessions, at 3 levels")
-    parser.add_argument("--users", type=int, default=2000, help="users in the sample log")
+    parser.add_argument("--users", type=int, default=6000, help="users in the sample log")
     parser.add_argument("--log-seed", type=int, default=1, help="seed of the sample log")
     parser.add_argument("--seed", type=int, default=1, help="seed of the training")
-    parser.add_argument("--epochs", type=int, default=8, help="passes over the training data")
+    parser.add_argument("--updates", type=int, default=3500, help="training updates")
     args, args.train_flags = parser.parse_known_args()
     return args
 
@@ -102,10 +102,12 @@ def train_command(args: argparse.Namespace, run: Path) -> str:
     return (
         f"fairseq-train {run}/data-bin --user-dir mtn_fairseq --task session_to_query"
         f" --arch mtn_tiny --level-layers {layers} --seed {args.seed} --cpu"
-        " --optimizer adam --adam-betas (0.9,0.98) --clip-norm 1.0"
-        " --lr 0.002 --lr-scheduler inverse_sqrt --warmup-updates 300"
+        " --encoder-normalize-before --decoder-normalize-before --share-decoder-input-output-embed"
         " --criterion label_smoothed_cross_entropy --label-smoothing 0.05"
-        f" --max-tokens 500 --max-epoch {args.epochs} --save-dir {run}/checkpoints"
+        " --optimizer adam --adam-betas (0.9,0.98) --clip-norm 1.0"
+        " --lr 0.002 --lr-scheduler polynomial_decay --warmup-updates 300"
+        f" --max-update {args.updates} --total-num-update {args.updates}"
+        f" --max-tokens 1000 --save-dir {run}/checkpoints"
         " --no-epoch-checkpoints --log-format simple --log-interval 100 "
         + " ".join(args.train_flags)
     )
