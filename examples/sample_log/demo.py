@@ -92,7 +92,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--users", type=int, default=6000, help="users in the sample log")
     parser.add_argument("--log-seed", type=int, default=1, help="seed of the sample log")
     parser.add_argument("--seed", type=int, default=1, help="seed of the training")
-    parser.add_argument("--updates", type=int, default=3500, help="training updates")
+    parser.add_argument("--updates", type=int, default=3000, help="training updates")
     args, args.train_flags = parser.parse_known_args()
     return args
 
@@ -101,7 +101,7 @@ def train_command(args: argparse.Namespace, run: Path) -> str:
     layers = "2,1" if args.levels == 2 else "2,1,1"
     return (
         f"fairseq-train {run}/data-bin --user-dir mtn_fairseq --task session_to_query"
-        f" --arch mtn_tiny --level-layers {layers} --seed {args.seed} --cpu"
+        f" --arch mtn_tiny --level-layers {layers} --seed {args.seed} --cpu --dropout 0"
         " --encoder-normalize-before --decoder-normalize-before --share-decoder-input-output-embed"
         " --criterion label_smoothed_cross_entropy --label-smoothing 0.05"
         " --optimizer adam --adam-betas (0.9,0.98) --clip-norm 1.0"
