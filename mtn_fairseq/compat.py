@@ -23,5 +23,5 @@ def allow_plain_types_in_checkpoints() -> None:
 
 
 def import_fairseq_quietly() -> None:
-    """fairseq 0.12 asks for tensorboardX whenever it is imported; nothing here uses it."""
+    """fairseq 0.12 asks for tensorboardX when imported, also by our own commands; none uses it."""
     logging.getLogger("fairseq.tasks.text_to_speech").setLevel(logging.WARNING)

@@ -40,6 +40,8 @@ def written_whole(folder: Path, ours: Set[str], overwrite: bool) -> Iterator[Pat
             place.rename(old)
         partial.rename(place)
     except OSError as error:
+        if old.exists() and not place.exists():
+            old.rename(place)
         reason = f"cannot be written ({error.strerror})"
         raise InputError(reason, "check its permissions and the free space", folder) from None
     finally:

@@ -29,9 +29,13 @@ PROGRESS = ("| train_inner |", "| valid |", "model params", "Wrote preprocessed"
 
 def main() -> None:
     args = parse_args()
+    output = args.output.resolve()
     os.chdir(ROOT)  # so that the printed commands work as they stand, from the project's folder
-    run = Path(os.path.relpath(args.output))
-    shutil.rmtree(run, ignore_errors=True)
+    run = Path(os.path.relpath(output))
+    if run.exists():
+        if not (run / "log.tsv").exists():
+            sys.exit(f"{run} is not of an earlier demo; remove it or name another --output")
+        shutil.rmtree(run)
     run.mkdir(parents=True)
     started = time.time()
 
@@ -104,12 +108,12 @@ def train_command(args: argparse.Namespace, run: Path) -> str:
         f" --arch mtn_tiny --level-layers {layers} --seed {args.seed} --cpu --dropout 0"
         " --encoder-normalize-before --decoder-normalize-before --share-decoder-input-output-embed"
         " --criterion label_smoothed_cross_entropy --label-smoothing 0.05"
-        " --optimizer adam --adam-betas (0.9,0.98) --clip-norm 1.0"
+        " --optimizer adam --adam-betas '(0.9, 0.98)' --clip-norm 1.0"
         " --lr 0.002 --lr-scheduler polynomial_decay --warmup-updates 300"
         f" --max-update {args.updates} --total-num-update {args.updates}"
         f" --max-tokens 1000 --save-dir {run}/checkpoints"
         " --no-epoch-checkpoints --log-format simple --log-interval 100 "
-        + " ".join(args.train_flags)
+        + shlex.join(args.train_flags)
     )
 
 
@@ -119,8 +123,8 @@ def title(text: str) -> None:
 
 def command(line: str, keep: Optional[Path] = None) -> None:
     """Print a command and run it; with `keep`, its whole output goes there, progress is shown."""
-    words = line.split()
-    print(f"$ {shlex.join(words)}", flush=True)
+    print(f"$ {line}", flush=True)
+    words = shlex.split(line)
     # The commands of the environment that runs this script, whether it is activated or not.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1"}
@@ -147,7 +151,7 @@ def show_first_lines(path: Path, count: int) -> None:
 
 def print_suggestions(pairs: list, count: int = 12) -> None:
     """A dozen sessions, spread over the test set, beside what was really asked next."""
-    for pair in pairs[:: len(pairs) // count][:count]:
+    for pair in pairs[:: max(1, len(pairs) // count)][:count]:
         print("\n  " + pair.session.replace(" <session> ", "  ||  ").replace(" <q> ", "  >  "))
         print(f"      asked next: {pair.next_query}")
         for rank, suggestion in enumerate(pair.ranked, 1):
@@ -157,11 +161,14 @@ def print_suggestions(pairs: list, count: int = 12) -> None:
 def print_scores(pairs: list, text: Path) -> dict:
     best = Yardstick().measure(read_pairs(str(text)))
     scores = score(pairs)
+    assert len(pairs) == best.pairs, "every test pair is answered"
     scores["best_last_query"] = 100 * best.actual_last_query
+    scores["best_last_and_place"] = 100 * best.actual_last_and_place
     scores["best_whole_session"] = 100 * best.actual_whole_session
     margin = scores["exact"] - scores["best_last_query"]
     print(f"\nExact match over all {len(pairs)} test pairs, first suggestion:")
     print(f"  best possible with the last query only  {scores['best_last_query']:5.1f} %")
+    print(f"  ... and how many queries came before    {scores['best_last_and_place']:5.1f} %")
     print(f"  this model                              {scores['exact']:5.1f} %")
     print(f"  best possible with the whole session    {scores['best_whole_session']:5.1f} %")
     print(

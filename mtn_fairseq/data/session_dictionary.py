@@ -2,7 +2,7 @@
 
 import logging
 from pathlib import Path
-from typing import Iterable, List
+from typing import Iterable, List, Set
 
 from fairseq import tokenizer
 from fairseq.data import Dictionary
@@ -29,9 +29,8 @@ def build_session_dictionary(
     dictionary.nspecial = len(dictionary)  # neither sorted nor cut off by `finalize`
     for path in _files_to_count(filenames):
         Dictionary.add_file_to_dictionary(str(path), dictionary, tokenizer.tokenize_line, workers)
-    higher = [word for word in dictionary.symbols[dictionary.nspecial :] if is_separator(word)]
     dictionary.finalize(threshold=threshold, nwords=nwords, padding_factor=1)
-    for word in higher:
+    for word in _higher_separators(filenames):
         dictionary.add_symbol(word, n=0)
     dictionary.pad_to_multiple_(padding_factor)
     dictionary.nspecial = specials
@@ -45,8 +44,8 @@ def _files_to_count(filenames: Iterable[str]) -> List[Path]:
     """
     files = set()
     for path in sorted(map(Path, filenames)):
-        if path.suffix == ".session" and path.with_suffix(".next").is_file():
-            check_pairs(str(path.with_suffix("")))
+        if path.suffix == ".session":
+            _check_all_pairs(path.parent)
         whole = path.with_suffix(".whole")
         if not whole.is_file():
             logger.warning(
@@ -57,6 +56,23 @@ def _files_to_count(filenames: Iterable[str]) -> List[Path]:
             continue
         files.add(counted)
     return sorted(files)
+
+
+def _check_all_pairs(folder: Path) -> None:
+    """Validation and test text lie beside the training text; fairseq asks about the latter only."""
+    for path in sorted(folder.glob("*.session")):
+        if path.with_suffix(".next").is_file():
+            check_pairs(str(path.with_suffix("")))
+
+
+def _higher_separators(filenames: Iterable[str]) -> List[str]:
+    """`<unit3>` and above, where the data have them; `.whole` files have no history."""
+    found: Set[str] = set()
+    for filename in filenames:
+        for _, line in numbered_lines(Path(filename)):
+            if "<unit" in line:
+                found.update(filter(is_separator, line.split()))
+    return sorted(found - {QUERY_SEPARATOR, SESSION_SEPARATOR})
 
 
 def find_separators(dictionary: Dictionary, path: str) -> List[int]:

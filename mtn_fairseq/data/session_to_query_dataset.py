@@ -27,6 +27,7 @@ class SessionSource(BaseWrapperDataset):
         max_tokens: longest line (`--max-source-positions`)
         refuse_oversize: raise an error instead of cutting
         name: the file, for messages
+        lines_before: how many of its lines came in earlier batches
     """
 
     def __init__(
@@ -37,11 +38,18 @@ class SessionSource(BaseWrapperDataset):
         max_tokens: int,
         refuse_oversize: bool,
         name: str,
+        lines_before: int = 0,
     ) -> None:
         super().__init__(dataset)
+        if sizes[0] < 2 or max_tokens < 2:
+            raise InputError(
+                "no room for a word and the end of its query",
+                "give --level-sizes and --max-source-positions of at least 2 tokens",
+            )
+        self.name, self.first_line = name, lines_before + 1
         self.separators, self.level_sizes, self.max_tokens = separators, sizes, max_tokens
         shapes = _measure_all(dataset, separators)
-        _refuse_empty_queries(shapes, name)
+        self._refuse_empty_queries(shapes)
         used = int(np.flatnonzero((shapes.longest > 1).any(0)).max(initial=-1)) + 1
         if used > len(sizes):
             raise InputError(
@@ -54,7 +62,7 @@ class SessionSource(BaseWrapperDataset):
         oversize = (shapes.longest > limits).any(1) | (shapes.tokens > max_tokens)
         self.oversize = set(np.flatnonzero(oversize).tolist())
         if self.oversize:
-            self._report_oversize(shapes, refuse_oversize, name)
+            self._report_oversize(shapes, refuse_oversize)
             shapes = self._shapes_after_fitting(shapes)
         self.shapes = shapes
 
@@ -76,7 +84,7 @@ class SessionSource(BaseWrapperDataset):
     def size(self, index: int) -> int:
         return self.sizes[index]
 
-    def _report_oversize(self, shapes: Shapes, refuse: bool, name: str) -> None:
+    def _report_oversize(self, shapes: Shapes, refuse: bool) -> None:
         first = min(self.oversize)
         found = ",".join(map(str, shapes.longest[first][: len(self.level_sizes)]))
         allowed = ",".join(map(str, self.level_sizes))
@@ -88,13 +96,25 @@ class SessionSource(BaseWrapperDataset):
             raise InputError(
                 reason,
                 "raise these, shorten the session, or pass --oversize truncate",
-                name,
-                first + 1,
+                self.name,
+                self.first_line + first,
             )
         logger.warning(
-            f"{name}: {len(self.oversize)} of {len(shapes.tokens)} sessions are larger than the "
-            f"model and lose their oldest queries (first: line {first + 1}: {reason})"
+            f"{self.name}: {len(self.oversize)} of {len(shapes.tokens)} sessions are larger than "
+            "the model and are cut to fit, oldest queries first "
+            f"(line {self.first_line + first}: {reason})"
         )
+
+    def _refuse_empty_queries(self, shapes: Shapes) -> None:
+        faults = np.flatnonzero(shapes.empty)
+        if len(faults):
+            reason = "no query" if shapes.queries[faults[0]] == 1 else "empty query"
+            raise InputError(
+                f"{reason} ({len(faults)} such lines in all)",
+                "remove it, or write a word there (mtn-check-text finds it in text)",
+                self.name,
+                self.first_line + int(faults[0]),
+            )
 
     def _shapes_after_fitting(self, shapes: Shapes) -> Shapes:
         changed = sorted(self.oversize)
@@ -113,19 +133,6 @@ def _measure_all(dataset: TokenLines, separators: Sequence[int]) -> Shapes:
         for start in range(0, max(len(dataset), 1), _LINES_AT_ONCE)
     ]
     return Shapes(*map(np.concatenate, zip(*chunks)))
-
-
-def _refuse_empty_queries(shapes: Shapes, name: str) -> None:
-    faults = np.flatnonzero(shapes.empty)
-    if len(faults):
-        reason = "no query" if shapes.queries[faults[0]] == 1 else "empty query"
-        raise InputError(
-            f"{reason} ({len(faults)} such lines in all)",
-            "remove it together with one of the separators around it (mtn-check-text finds it in "
-            "the text)",
-            name,
-            int(faults[0]) + 1,
-        )
 
 
 class SessionToQueryDataset(LanguagePairDataset):

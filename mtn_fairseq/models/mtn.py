@@ -199,7 +199,8 @@ class MTNModel(FairseqEncoderDecoderModel):
         model_cfg: Optional[MTNConfig] = None,
         args: Optional[Namespace] = None,
     ) -> NamedTuple:
-        refuse_foreign_checkpoint(self, state_dict)
+        if strict:
+            refuse_foreign_checkpoint(self, state_dict)
         return super().load_state_dict(state_dict, strict, model_cfg, args)
 
 
@@ -217,7 +218,8 @@ def _levels(cfg: MTNConfig) -> Tuple[List[int], List[int]]:
 
 def _transformer_config(cfg: MTNConfig, query_layers: int, query_size: int) -> TransformerConfig:
     """The options as fairseq's own layers, encoder and decoder read them."""
-    options = Namespace(**{option.name: getattr(cfg, option.name) for option in fields(MTNConfig)})
+    names = [option.name for option in fields(MTNConfig) if option.name != "_name"]
+    options = Namespace(**{name: getattr(cfg, name) for name in names})
     options.encoder_layers = query_layers
     options.max_source_positions = query_size  # positions restart in each query
     options.decoder_layers = cfg.decoder_layers or query_layers

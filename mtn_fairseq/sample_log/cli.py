@@ -66,9 +66,9 @@ def _log_parser() -> argparse.ArgumentParser:
 def _yardstick_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="mtn-sample-log yardstick",
-        description="Exact-match rates of two ideal predictors of the next query, one that sees "
-        "the whole session and one that sees its last query, on pairs made from a sample log "
-        "(sessions of 3 to 5 queries).",
+        description="Exact-match rates of ideal predictors of the next query that see the "
+        "whole session, its last query and how many came before, or its last query only, on "
+        "pairs made from a sample log (sessions of 3 to 5 queries).",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("prefix", metavar="PREFIX", help="reads PREFIX.session and PREFIX.next")
@@ -115,11 +115,13 @@ def write_log(users: int, seed: int, path: str, progress: bool = False) -> None:
 
 def _report(prefix: str, rates: Rates) -> str:
     whole = f"{rates.actual_whole_session:8.4f}  {rates.expected_whole_session:8.4f}"
+    placed = f"{rates.actual_last_and_place:8.4f}  {rates.expected_last_and_place:8.4f}"
     last = f"{rates.actual_last_query:8.4f}  {rates.expected_last_query:8.4f}"
     return (
         f"{prefix}: {rates.pairs:,} pairs, {rates.skipped:,} skipped\n"
         f"best exact match      measured  expected\n"
         f"whole session       {whole}\n"
+        f"last query + place  {placed}\n"
         f"last query only     {last}"
     )
 

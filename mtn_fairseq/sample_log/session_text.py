@@ -1,28 +1,14 @@
-"""Reads the project's session text back into queries, for the yardstick.
-
-Written apart from the package's own reader: it needs only the plain words of the sample log, and
-must run where neither torch nor fairseq is.
-"""
+"""Reads prepared session text back into queries, for the yardstick."""
 
 from itertools import zip_longest
 from typing import Iterator, List, Tuple
 
-QUERY_SEPARATOR = "<q>"
-SESSION_SEPARATOR = "<session>"
+from ..data.session_text import last_session, split_units
 
 
 def queries_of(line: str) -> List[str]:
     """The current session's queries: what follows the last `<session>`, cut at each `<q>`."""
-    tokens = line.split()
-    queries: List[List[str]] = [[]]
-    for token in tokens:
-        if token == SESSION_SEPARATOR:
-            queries = [[]]
-        elif token == QUERY_SEPARATOR:
-            queries.append([])
-        else:
-            queries[-1].append(token)
-    return [" ".join(query) for query in queries]
+    return split_units(last_session(line), level=1)
 
 
 def _lines(name: str) -> Iterator[str]:

@@ -5,9 +5,10 @@ The population: the (prefix, next) pairs of all sessions that preparation keeps,
 of each session once, all users, all families, each pair counting the same. Session length does not
 depend on content, so the prefix q1 … qt weighs P(q1 … qt) * P(length > t, length is kept).
 
-Two ideal predictors name the likeliest next query, one from the whole prefix, one from its last
-query alone (it does not know t either). Both laws are exact: the first is the process itself, the
-second sums it over every prefix that can occur.
+Three ideal predictors name the likeliest next query: from the whole prefix, from its last query
+alone (it does not know t either), and from the last query and its place t, which a model has by
+counting even if nothing else comes through from the queries before. All laws are exact: the first
+is the process itself, the others sum it over every prefix that can occur.
 """
 
 from functools import lru_cache
@@ -36,7 +37,7 @@ class ImpossiblePair(ValueError):
 
 
 class Rates(NamedTuple):
-    """Exact-match rates of the two ideal predictors on given pairs.
+    """Exact-match rates of the ideal predictors on given pairs.
 
     `expected_*` are the means of the probabilities that they are right, `actual_*` how often they
     were. `skipped` pairs cannot occur under the process and count in neither.
@@ -46,14 +47,16 @@ class Rates(NamedTuple):
     skipped: int
     expected_whole_session: float
     expected_last_query: float
+    expected_last_and_place: float
     actual_whole_session: float
     actual_last_query: float
+    actual_last_and_place: float
 
 
 class _Census(NamedTuple):
     """All pairs within one family: how often each last query is followed by each next one."""
 
-    joint: Dict[Query, Law]
+    joint: Dict[Tuple[int, Query], Law]  # by place and last query
     whole_session: float  # expected rate of the predictor that sees the whole prefix
 
 
@@ -61,7 +64,7 @@ class _Census(NamedTuple):
 def _census(shape: Shape, weights: Tuple[float, ...]) -> _Census:
     """Enumerate every prefix; `weights[t - 1]` is the share of pairs whose prefix has t queries."""
     behaviour = Behaviour(shape, cache_size=0)  # no prefix comes twice
-    joint: Dict[Query, Law] = {}
+    joint: Dict[Tuple[int, Query], Law] = {}
     whole_session = 0.0
     prefixes: Dict[Prefix, float] = {(query,): p for query, p in behaviour.first_queries.items()}
     for t, weight in enumerate(weights, start=1):
@@ -69,7 +72,7 @@ def _census(shape: Shape, weights: Tuple[float, ...]) -> _Census:
         for prefix, p in prefixes.items():
             law = behaviour.next_queries(prefix)
             whole_session += weight * p * max(law.values())
-            after = joint.setdefault(prefix[-1], {})
+            after = joint.setdefault((t, prefix[-1]), {})
             for query, chance in law.items():
                 after[query] = after.get(query, 0.0) + weight * p * chance
                 if t < len(weights):
@@ -96,7 +99,7 @@ class Yardstick:
             for t in range(1, longest)
         ]
         self._weights = tuple(weight / sum(kept) for weight in kept)
-        self._last: Dict[str, Best] = {}
+        self._last: Dict[Tuple[str, Optional[int]], Best] = {}
 
     def _census(self, family: int) -> _Census:
         return _census(self.process.world.families[family].shape, self._weights)
@@ -109,30 +112,35 @@ class Yardstick:
         """
         return _best(self.process.next_queries(prefix))
 
-    def last_query_law(self, text: str) -> Dict[str, float]:
-        """P(next | last query) times P(last query), over all pairs; empty for an unknown query."""
+    def last_query_law(self, text: str, place: Optional[int] = None) -> Dict[str, float]:
+        """P(next | last query) times P(last query), over all pairs or those of one place.
+
+        Empty for a query that cannot stand there.
+        """
         law: Dict[str, float] = {}
         world = self.process.world
+        places = range(1, len(self._weights) + 1) if place is None else (place,)
         for family in world.homes(text):
-            phrases = world.families[family]
-            after = self._census(family).joint.get(phrases.queries[text], {})
-            for query, p in self.process.wording(family, after).items():
-                law[query] = law.get(query, 0.0) + p / len(world.families)
+            query_read = world.families[family].queries[text]
+            for t in places:
+                after = self._census(family).joint.get((t, query_read), {})
+                for query, p in self.process.wording(family, after).items():
+                    law[query] = law.get(query, 0.0) + p / len(world.families)
         return law
 
-    def last_query(self, prefix: Sequence[str]) -> Best:
-        """The best prediction given qt alone.
+    def last_query(self, prefix: Sequence[str], know_place: bool = False) -> Best:
+        """The best prediction given qt alone, or qt and t.
 
         Raises:
             ValueError: the last query cannot occur in such a place.
         """
-        text = prefix[-1] if prefix else ""
-        if text not in self._last:
-            law = self.last_query_law(text)
+        key = prefix[-1] if prefix else "", len(prefix) if know_place else None
+        if key not in self._last:
+            law = self.last_query_law(*key)
             if not law:
                 raise ValueError(f"cannot be followed in the sample log: {list(prefix)!r}")
-            self._last[text] = _best(law, sum(law.values()))
-        return self._last[text]
+            self._last[key] = _best(law, sum(law.values()))
+        return self._last[key]
 
     def expected_rates(self) -> Tuple[float, float]:
         """Expected exact match over the whole population: (whole session, last query alone)."""
@@ -143,26 +151,27 @@ class Yardstick:
         return whole, sum(max(law.values()) for law in laws if law)
 
     def measure(self, pairs: Iterable[Pair], skip_impossible: bool = False) -> Rates:
-        """Both ideal predictors on given pairs.
+        """The ideal predictors on given pairs.
 
         Raises:
             ImpossiblePair: a pair cannot occur, and such pairs are not to be skipped and counted.
             ValueError: there are no pairs.
         """
-        sums, count, skipped = [0.0, 0.0, 0, 0], 0, 0
+        sums, count, skipped = [0.0] * 6, 0, 0
         for number, (prefix, following) in enumerate(pairs, start=1):
             try:
                 self.process.read([*prefix, following])
                 whole, last = self.whole_session(prefix), self.last_query(prefix)
+                placed = self.last_query(prefix, know_place=True)
             except ValueError as error:
                 if not skip_impossible:
                     raise ImpossiblePair(number, error) from None
                 skipped += 1
                 continue
             count += 1
-            gains = whole.probability, last.probability, whole.query == following
-            for i, gain in enumerate((*gains, last.query == following)):
-                sums[i] += gain
+            chances = [best.probability for best in (whole, last, placed)]
+            hits = [best.query == following for best in (whole, last, placed)]
+            sums = [total + gain for total, gain in zip(sums, [*chances, *hits])]
         if not count:
             raise ValueError(f"no pairs to measure ({skipped} skipped)")
         return Rates(count, skipped, *(total / count for total in sums))

@@ -41,7 +41,8 @@ class SessionToQueryConfig(TranslationConfig):
         default="truncate",
         metadata={
             "help": "what to do with sources larger than --level-sizes or --max-source-positions: "
-            "'truncate' drops the oldest queries and says how often, 'refuse' stops with the line"
+            "'truncate' drops the oldest queries, and last words of a query that is too long by "
+            "itself, and says how often; 'refuse' stops with the line"
         },
     )
 
@@ -66,6 +67,8 @@ class SessionToQueryTask(TranslationTask):
             if getattr(cfg, flag):
                 raise InputError(f"--{flag.replace('_', '-')} is not for session data", reason)
         self.level_sizes = cfg.level_sizes
+        self.longest_source = cfg.max_source_positions
+        self.lines_answered = 0  # by fairseq-interactive, which numbers each buffer from 0
         self.separators: List[int] = find_separators(
             src_dict, str(Path(utils.split_paths(cfg.data)[0]) / f"dict.{cfg.source_lang}.txt")
         )
@@ -125,7 +128,8 @@ class SessionToQueryTask(TranslationTask):
         src_lengths: List[int],
         constraints: Optional[Tensor] = None,
     ) -> SessionToQueryDataset:
-        source = self._session_source(src_tokens, "input")
+        source = self._session_source(src_tokens, "input", self.lines_answered)
+        self.lines_answered += len(src_tokens)
         return SessionToQueryDataset(source, self.src_dict, constraints=constraints)
 
     def build_model(
@@ -133,6 +137,9 @@ class SessionToQueryTask(TranslationTask):
     ) -> FairseqEncoderDecoderModel:
         # Data must fit the model, also where its flags are not repeated at generation.
         self.level_sizes = getattr(cfg, "level_sizes", self.level_sizes)
+        self.longest_source = min(
+            self.longest_source, getattr(cfg, "max_source_positions", self.longest_source)
+        )
         return super().build_model(cfg, *args, **kwargs)
 
     def inference_step(
@@ -147,12 +154,13 @@ class SessionToQueryTask(TranslationTask):
         sample = {key: value for key, value in sample.items() if key != "id"}
         return super().inference_step(generator, models, sample, prefix_tokens, constraints)
 
-    def _session_source(self, lines: TokenLines, name: str) -> SessionSource:
+    def _session_source(self, lines: TokenLines, name: str, lines_before: int = 0) -> SessionSource:
         return SessionSource(
             lines,
             self.separators,
             one_int_per_level(self.level_sizes, "--level-sizes"),
-            self.cfg.max_source_positions,
+            self.longest_source,
             refuse_oversize=str(self.cfg.oversize) == "refuse",
             name=name,
+            lines_before=lines_before,
         )

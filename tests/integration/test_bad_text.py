@@ -196,12 +196,8 @@ def test_generate_refuses_too_many_tokens(data, model):
 def test_generate_holds_to_the_sizes_of_the_model(data, model):
     """Without --level-sizes the task would let through more than the model was built for."""
     done = run(*generate(data, model[0]))
-    said = done.stdout + done.stderr
-    assert "Traceback" not in said, said
-    if done.returncode:
-        assert re.search(r"--level-sizes.*; |; .*--level-sizes", done.stderr.splitlines()[-1]), said
-    else:
-        assert "1 of 4 sessions are larger" in said
+    assert done.returncode == 0, done.stderr
+    assert "1 of 4 sessions are larger" in done.stdout + done.stderr
 
 
 def test_train_refuses_an_empty_query(data, tmp_path):

@@ -1,8 +1,9 @@
 """The demo, as it is, with seeds drawn anew: it must learn what only a whole session can tell.
 
-The sample log knows the best exact match that anything reading the last query only can reach. With
-`--decoder-context query` the decoder sees the last query's codes alone, so whatever it knows of the
-earlier ones came through the levels above: a broken hierarchy cannot pass.
+The sample log knows the best exact match that anything reading the last query only can reach, and
+anything that also counts the queries before it. With `--decoder-context query` the decoder sees the
+last query's codes alone, so whatever it knows of the earlier ones came through the levels above: a
+broken hierarchy cannot pass, even one that still lets the positions through.
 """
 
 import json
@@ -31,6 +32,7 @@ def test_beats_all_that_reads_the_last_query_only(tmp_path):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     scores = json.loads((tmp_path / "run/scores.json").read_text())
     assert scores["exact"] > scores["best_last_query"] + CLEAR_MARGIN, scores
+    assert scores["exact"] > scores["best_last_and_place"] + 2, scores
     # No model can beat the best possible but by luck: more means that the answer leaked.
     assert scores["exact"] < scores["best_whole_session"] + 5, scores
     assert "$ fairseq-train" in done.stdout

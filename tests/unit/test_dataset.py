@@ -6,7 +6,22 @@ import numpy as np
 import pytest
 import torch
 from fairseq.data import ListDataset
-from sessions import DICTIONARY, EOS, PAD, SEPARATORS, SESSION, Q, W, flat, random_sessions, words
+from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+from sessions import (
+    DICTIONARY,
+    EOS,
+    PAD,
+    SEPARATORS,
+    SESSION,
+    SMALL,
+    Q,
+    W,
+    build,
+    flat,
+    parse,
+    random_sessions,
+    words,
+)
 
 from mtn_fairseq.data.session_to_query_dataset import SessionSource, SessionToQueryDataset
 from mtn_fairseq.errors import InputError
@@ -233,3 +248,27 @@ def test_many_lines_are_measured_in_pieces(monkeypatch):
     monkeypatch.setattr(session_to_query_dataset, "_LINES_AT_ONCE", 5)
     for found, expected in zip(source(lines).shapes, whole):
         assert (found == expected).all()
+
+
+def test_typed_lines_are_numbered_through():
+    """fairseq-interactive hands over one buffer at a time."""
+    task, _ = build("mtn", SMALL)
+    task.build_dataset_for_inference([torch.tensor([A, EOS])] * 2, [2, 2])
+    with pytest.raises(InputError, match=r"^input:4: no query"):
+        task.build_dataset_for_inference([torch.tensor([A, EOS]), torch.tensor([EOS])], [2, 1])
+
+
+def test_sources_fit_the_model_when_flags_are_not_repeated():
+    """At generation the task has its defaults until it meets the model."""
+    task, _ = build("mtn", SMALL)
+    short = parse("mtn", f"{SMALL} --max-source-positions 5 --level-sizes 4,4,4,4")
+    task.build_model(convert_namespace_to_omegaconf(short).model)
+    line = torch.tensor([A, B, A, Q, A, Q, A, B, A, B, EOS])
+    dataset = task.build_dataset_for_inference([line], [len(line)])
+    assert dataset[0]["source"].tolist() == [A, B, A, EOS]
+
+
+@pytest.mark.parametrize("sizes, longest", [([1, 10], 50), ([12, 10], 1)])
+def test_sizes_without_room_for_a_word_are_refused(sizes, longest):
+    with pytest.raises(InputError, match="no room for a word"):
+        SessionSource([torch.tensor([A, EOS])], [Q], sizes, longest, False, "x")

@@ -128,3 +128,17 @@ def test_a_dictionary_of_another_task():
         InputError, match=r"^data/dict\.en\.txt: no <q> in the dictionary.*; .*task"
     ):
         find_separators(dictionary, "data/dict.en.txt")
+
+
+def test_higher_separators_are_kept_though_whole_sessions_have_none(tmp_path):
+    files = write(tmp_path, ["a <unit3> b", "c"], ["d", "e"], ["b <q> d", "c <q> e"])
+    dictionary = make(files, threshold=2)
+    assert find_separators(dictionary, "dict") == [4, 5, dictionary.index("<unit3>")]
+    assert dictionary.index("<unit3>") != dictionary.unk()
+
+
+def test_validation_text_beside_the_training_text_is_checked_too(files, tmp_path):
+    (tmp_path / "valid.session").write_bytes(b"a\n\xff\n")
+    (tmp_path / "valid.next").write_text("b\nb\n")
+    with pytest.raises(InputError, match=r"valid\.session:2: not UTF-8"):
+        make(files)

@@ -25,7 +25,7 @@ ALLOWED = {
     "scoring": (["errors"], ["fairseq"]),
     "tasks": (["data", "errors", "flags"], ["fairseq"]),
     "cli": (["data", "scoring", "models", "errors", "flags"], ["fairseq"]),
-    "sample_log": ([], []),
+    "sample_log": (["data"], []),
 }
 # Beyond the standard library; the parts not named here may import torch, numpy and omegaconf.
 THIRD_PARTY = {"errors": [], "flags": [], "sample_log": []}

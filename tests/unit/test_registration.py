@@ -415,3 +415,11 @@ def test_folders_that_do_not_fit(tmp_path):
     save_dictionary(tmp_path / "dict.session.txt", ["<q>", "a", "b"])
     with pytest.raises(InputError, match=r"different dictionaries; .*--joined-dictionary"):
         setup_task(args)
+
+
+def test_part_of_a_checkpoint_loads_if_asked_to():
+    _, model = build("mtn", SMALL)
+    state = {name: weight for name, weight in model.state_dict().items() if "norms" not in name}
+    with pytest.raises(SystemExit, match="another architecture"):
+        model.load_state_dict(dict(state))
+    assert "encoder.norms.0.weight" in model.load_state_dict(state, strict=False).missing_keys

@@ -125,6 +125,7 @@ def test_ideal_predictors_reach_their_expectation(yardstick, pairs, rates):
     error = 4 * 0.5 / sqrt(len(pairs))
     assert abs(rates.actual_whole_session - rates.expected_whole_session) < error
     assert abs(rates.actual_last_query - rates.expected_last_query) < error
+    assert abs(rates.actual_last_and_place - rates.expected_last_and_place) < error
     # The pairs' own means are near the population's; sessions of a user are alike: wider.
     assert yardstick.expected_rates() == pytest.approx(
         (rates.expected_whole_session, rates.expected_last_query), abs=2 * error
@@ -138,6 +139,15 @@ def test_no_predictor_from_the_last_query_does_better(pairs, rates):
         following[prefix[-1]][text] += 1
     hindsight = sum(max(counts.values()) for counts in following.values()) / len(pairs)
     assert rates.actual_last_query <= hindsight < rates.actual_last_query + 0.02
+
+
+def test_no_predictor_from_the_last_query_and_its_place_does_better(pairs, rates):
+    following = defaultdict(Counter)
+    for prefix, text in pairs:
+        following[prefix[-1], len(prefix)][text] += 1
+    hindsight = sum(max(counts.values()) for counts in following.values()) / len(pairs)
+    assert rates.actual_last_and_place <= hindsight < rates.actual_last_and_place + 0.03
+    assert rates.actual_last_query < rates.actual_last_and_place < rates.actual_whole_session
 
 
 def test_impossible_pairs(yardstick):
