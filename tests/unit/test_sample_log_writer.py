@@ -46,9 +46,12 @@ def test_golden():
 
 @pytest.mark.parametrize("hash_seed", ["0", "12345"])
 def test_needs_nothing_but_python(tmp_path, hash_seed):
-    """The package alone, without site-packages, under different hash seeds: the same bytes."""
-    shutil.copytree(Path(package.__file__).parent, tmp_path / "sample_log")
-    command = [sys.executable, "-S", "-m", "sample_log.cli", "--users", "20", "--seed", "3"]
+    """With the text format alone, without site-packages, under any hash seed: the same bytes."""
+    ours = Path(package.__file__).parent
+    shutil.copytree(ours, tmp_path / "alone/sample_log")
+    (tmp_path / "alone/data").mkdir()
+    shutil.copy(ours.parent / "data/session_text.py", tmp_path / "alone/data")
+    command = [sys.executable, "-S", "-m", "alone.sample_log.cli", "--users", "20", "--seed", "3"]
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     run = subprocess.run(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, check=True)
     assert run.stdout == small_log()
