@@ -434,7 +434,7 @@ def test_a_file_that_is_no_log(tmp_path, log):
 
 
 def test_a_damaged_gzip_file(tmp_path):
-    packed = gzip.compress(bytes(random.Random(1).getrandbits(8) for _ in range(9000)))
+    packed = gzip.compress(random.Random(1).getrandbits(8 * 9000).to_bytes(9000, "big"))
     assert "log.tsv: damaged gzip file" in bad_run(tmp_path, packed[:5000])
 
 
