@@ -102,7 +102,7 @@ class SessionSource(BaseWrapperDataset):
         logger.warning(
             f"{self.name}: {len(self.oversize)} of {len(shapes.tokens)} sessions are larger than "
             "the model and are cut to fit, oldest queries first "
-            f"(line {self.first_line + first}: {reason})"
+            f"(first: line {self.first_line + first}: {reason})"
         )
 
     def _refuse_empty_queries(self, shapes: Shapes) -> None:
