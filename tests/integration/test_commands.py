@@ -104,7 +104,10 @@ def test_resumed_training_equals_uninterrupted(trained, tmp_path):
         torch.load(tmp_path / run / "checkpoint_last.pt")["model"] for run in ("whole", "parts")
     )
     assert whole.keys() == parts.keys()
-    assert all(torch.equal(whole[name], parts[name]) for name in whole)
+    # fairseq's sinusoidal positions save a number that nobody ever set; only its type is used.
+    weights = [name for name in whole if not name.endswith("_float_tensor")]
+    assert all(torch.equal(whole[name], parts[name]) for name in weights)
+    assert len(weights) > 30
 
 
 def test_hydra_config_of_the_example(trained, tmp_path):
