@@ -15,7 +15,12 @@ setup(
     author="The mtn_fairseq authors",
     license="MIT",
     python_requires=">=3.8",
-    packages=find_packages(include=["mtn_fairseq", "mtn_fairseq.*"]),
+    packages=[
+        *find_packages(include=["mtn_fairseq", "mtn_fairseq.*"]),
+        "mtn_preprocess",
+        "mtn_preprocess.engines",
+    ],
+    package_dir={"mtn_preprocess": "preprocess"},  # no package should be called `preprocess`
     package_data={"mtn_fairseq": ["py.typed"], "": ["*.yaml", "*.txt"]},
     install_requires=[
         # Upstream fairseq cannot be imported on Python 3.11 and later; fairseq-fixed is the same
@@ -40,13 +45,15 @@ setup(
             "pytest-xdist",
             "ruff",
         ],
-        "preprocess": ["duckdb"],
+        "preprocess": ["duckdb>=1.5", "pyarrow>=15", "tqdm"],
+        "spark": ["duckdb>=1.5", "pyarrow>=15", "pyspark>=4.0", "tqdm"],
         "report": ["matplotlib"],
     },
     entry_points={
         "console_scripts": [
             "mtn-architectures = mtn_fairseq.cli.architectures:main",
             "mtn-check-text = mtn_fairseq.cli.check_text:main",
+            "mtn-log-to-sessions = mtn_preprocess.log_to_sessions:main",
             "mtn-sample-log = mtn_fairseq.sample_log.cli:main",
             "mtn-user-dir = mtn_fairseq.cli.user_dir:main",
         ],

@@ -1,252 +1,183 @@
-"""From raw search logs in AOL's format to the session text that fairseq-preprocess binarises.
+"""From raw search logs to the session text that fairseq-preprocess binarises.
 
     python preprocess/log_to_sessions.py LOG [LOG …] --output FOLDER
 
 writes, for each split, FOLDER/train.session (queries so far), train.next (the next query), line by
-line; train.whole (each training session once, for the dictionary); and stats.json, the printed
-table. The rules stand in session_rules.py. The whole log is held in memory, some 250 bytes a row.
+line; train.whole (each training session once, for the dictionary); stats.json, the printed table;
+rejects.tsv, the lines that were no rows; and manifest.json, what it was all made from.
 """
 
-import argparse
 import json
-from collections import Counter, defaultdict
-from dataclasses import asdict, fields
-from decimal import Decimal, InvalidOperation
+import sys
+from collections import Counter
 from pathlib import Path
-from typing import IO, Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, Iterator, Optional, Sequence
 
-from aol_log import LogReader
-from output_folder import check_output, written_whole
-from session_rules import (
-    CLICK,
-    RULES,
-    SPLITS,
-    Issued,
-    Rules,
-    Session,
-    find_sessions,
-    read_query,
-    split_of,
-    unroll,
-)
+import numpy as np
+import pyarrow as pa
 
-from mtn_fairseq.data.session_text import join_units
 from mtn_fairseq.errors import InputError
+from mtn_preprocess import manifest
+from mtn_preprocess.account import account, check, table
+from mtn_preprocess.engines import Engine, started_engine
+from mtn_preprocess.flags import Settings, settings_from
+from mtn_preprocess.log_files import Log, find_log
+from mtn_preprocess.log_lines import file_of, line_of
+from mtn_preprocess.output_folder import check_output, scratch_folder, written_whole
+from mtn_preprocess.progress import Progress
+from mtn_preprocess.reasons import Reason
+from mtn_preprocess.session_files import SPLIT_FILES, WHOLE, SessionFiles
+from mtn_preprocess.sessions import LINES, SCHEMA, SessionBatch
+from mtn_preprocess.splits import count_starts, split_by_hash, split_by_time, time_bounds
+from mtn_preprocess.subwords import MODEL, encode_in_subwords
 
-Placed = Tuple[Session, Sequence[Session]]  # a session and those in front of it
+STATS, REJECTS = "stats.json", "rejects.tsv"
+OUR_FILES = {*SPLIT_FILES, WHOLE, STATS, REJECTS, MODEL, manifest.NAME}
+
+_EXAMPLES = 3  # malformed lines shown
 
 
-def queries_by_user(reader: LogReader, counts: Counter) -> Dict[str, Set[Issued]]:
-    """What each user asked and when, each query once."""
-    users: Dict[str, Set[Issued]] = defaultdict(set)
-    for row in reader:
-        query, removed_by = read_query(row.query)
-        if not removed_by and (row.time, query) in users[row.user]:
-            removed_by = CLICK
-        if removed_by:
-            counts[removed_by] += 1
-        else:
-            users[row.user].add((row.time, query))
-    return users
+class Rejects:
+    """The lines that are no rows: a file of their places and reasons, and the first of them."""
+
+    def __init__(self, path: Path, log: Log, strict: bool) -> None:
+        self.path, self.log, self.strict = path, log, strict
+        self._shown = 0
+
+    def __enter__(self) -> "Rejects":
+        self._file = open(self.path, "w", encoding="utf-8", newline="\n")
+        self._file.write("file\tline\treason\n")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def write(self, places: np.ndarray, reasons: np.ndarray) -> None:
+        for place, number in zip(places.tolist(), reasons.tolist()):
+            address, line = self.log.files[file_of(place)].location.address, line_of(place)
+            reason = Reason(number).text
+            if self.strict:
+                remedy = "correct the line, or leave out --strict to skip and count it"
+                raise InputError(reason, remedy, address, line)
+            self._file.write(f"{address}\t{line}\t{reason}\n")
+            self._shown += 1
+            if self._shown <= _EXAMPLES:
+                more = f"; all such lines are in {REJECTS}" if self._shown == _EXAMPLES else ""
+                print(f"{address}:{line}: {reason}, line skipped{more}", file=sys.stderr)
 
 
-def place_sessions(
-    users: Dict[str, Set[Issued]], rules: Rules, counts: Counter
-) -> Dict[str, List[Placed]]:
-    """The sessions of each split by user and start, with the user's `history` sessions before them.
+def prepare(settings: Settings, progress: Optional[Progress] = None) -> Dict[str, Any]:
+    """Read the logs, write the folder, return the statistics.
 
-    A history is what was known at the time, whatever split its sessions went to: a test session may
-    have training sessions in front of it and the reverse, but only as context, never as a target.
-    Who wants no overlap splits by user.
+    A folder that was made from the same input with the same flags is left as it is.
     """
-    splits: Dict[str, List[Placed]] = {
-        name: [] for name, share in zip(SPLITS, rules.split) if share
-    }
-    for user in sorted(users):
-        sessions = find_sessions(user, users[user], rules, counts)
-        for i, session in enumerate(sessions):
-            earlier = sessions[max(0, i - rules.history) : i]
-            splits[split_of(session, rules)].append((session, earlier))
-    return splits
+    log = find_log(settings.logs, settings.columns, settings.format, settings.time_format)
+    output, overwrite = settings.output, settings.overwrite
+    before = None if overwrite else manifest.read(output)
+    if before is None:
+        check_output(output, OUR_FILES, overwrite)  # now, not after the long part
+    beside = output.absolute().parent
+    with scratch_folder(settings.scratch or beside) as scratch, started_engine(
+        settings, scratch
+    ) as engine:
+        made_from = manifest.describe(settings, log, engine.checksums(log))
+        if before is not None:
+            manifest.refuse_other(before, made_from, output)
+            return json.loads((output / STATS).read_text(encoding="utf-8"))
+        with written_whole(output, OUR_FILES, overwrite) as folder:
+            stats = _write(folder, scratch, engine, log, settings, progress or Progress())
+            (folder / STATS).write_text(json.dumps(stats, indent=2) + "\n", encoding="utf-8")
+            manifest.write(folder, made_from)
+    return stats
 
 
-def statistics(
-    reader: LogReader, rules: Rules, counts: Counter, splits: Dict[str, List[Placed]]
-) -> dict:
-    """What was read, removed by each rule and kept, as one JSON object."""
-    per_split = {}
-    for name, placed in splits.items():
-        queries = sum(len(session.queries) for session, _ in placed)
-        per_split[name] = {
-            "sessions": len(placed),
-            "queries": queries,
-            "pairs": queries - len(placed),
-        }
-    return {
-        "rules": {**asdict(rules), "split": list(map(float, rules.split))},
-        "lines": {"read": reader.lines, "header": reader.headers, "malformed": dict(reader.faults)},
-        "rows": {
-            "read": reader.rows,
-            "removed": {rule: counts[rule] for rule in RULES},
-            "kept": sum(split["queries"] for split in per_split.values()),
-        },
-        "sessions": {
-            "found": counts["sessions"],
-            "too few queries": counts["short sessions"],
-            "too many queries": counts["long sessions"],
-            "kept": sum(split["sessions"] for split in per_split.values()),
-        },
-        "splits": per_split,
-    }
+def _write(
+    folder: Path, scratch: Path, engine: Engine, log: Log, settings: Settings, progress: Progress
+) -> Dict[str, Any]:
+    rules = settings.rules
+    counts: Counter = Counter()
+    with Rejects(folder / REJECTS, log, settings.strict) as rejects:
+        found = engine.sessions(log, rules, progress)
+        sessions = _accounted(found, log, counts, rejects, progress)
+        if rules.split_by == "time":  # where to cut is known when all sessions are
+            spool = Spool(scratch / "sessions.arrow", sessions)
+            bounds = time_bounds(count_starts(spool), rules)
+            sessions = iter(spool)
+            files = SessionFiles(folder, rules, lambda some, texts: split_by_time(some, bounds))
+        else:
+            files = SessionFiles(
+                folder, rules, lambda some, texts: split_by_hash(some, texts, rules)
+            )
+        with files:
+            for some in sessions:
+                files.write(some)
+    _refuse_empty(files)
+    stats = account(counts, rules, files)
+    check(stats)
+    if settings.sentencepiece:
+        stats["sentencepiece"] = encode_in_subwords(folder, settings.sentencepiece, files.splits)
+    return stats
 
 
-def table(stats: dict) -> str:
-    """The statistics for reading."""
-    lines, rows, sessions = stats["lines"], stats["rows"], stats["sessions"]
-    counted = [
-        ("lines read", lines["read"]),
-        ("- header lines", lines["header"]),
-        *((f"- malformed: {fault}", number) for fault, number in lines["malformed"].items()),
-        ("rows read", rows["read"]),
-        *((f"- {rule}", number) for rule, number in rows["removed"].items()),
-        ("queries kept", rows["kept"]),
-        ("sessions found", sessions["found"]),
-        ("- of too few queries", sessions["too few queries"]),
-        ("- of too many queries", sessions["too many queries"]),
-        ("sessions kept", sessions["kept"]),
-    ]
-    text = [f"{name:<38}{number:>12,}" for name, number in counted]
-    text += ["", f"{'split':<14}{'sessions':>12}{'queries':>12}{'pairs':>12}"]
-    for name, split in stats["splits"].items():
-        text.append(f"{name:<14}" + "".join(f"{number:>12,}" for number in split.values()))
-    return "\n".join(text)
+def _accounted(
+    batches: Iterable[SessionBatch], log: Log, counts: Counter, rejects: Rejects, progress: Progress
+) -> Iterator[pa.RecordBatch]:
+    """The sessions of the batches; on the way, everything else in them is written down."""
+    rows_of_file: Counter = Counter()
+    with progress.finding() as found:
+        for batch in batches:
+            counts.update(batch.counts)
+            rows_of_file.update(batch.rows_of_file)
+            rejects.write(batch.rejects, batch.reject_reasons)
+            yield batch.sessions
+            found(batch.counts[LINES])
+    for file in log.files:
+        if not rows_of_file[file.location.number]:
+            raise InputError(
+                "not one row of a search log",
+                f"expected columns for user, query and time ({', '.join(log.layout.names)}), the "
+                f"time as {log.time_format}: see --format, --user-column, --time-format",
+                file.location.address,
+            )
 
 
-def refuse_empty(splits: Dict[str, List[Placed]]) -> None:
+def _refuse_empty(files: SessionFiles) -> None:
     """A split without sessions cannot be binarised; better said here."""
-    if not any(splits.values()):
+    if not sum(files.sessions.values()):
         raise InputError(
             "no session is left under these rules",
-            "check the log, or relax --min-queries, --max-queries or --max-query-tokens",
+            "check the log, or relax --min-queries, --max-queries, --max-query-tokens, --min-users",
         )
-    for name, placed in splits.items():
-        if not placed:
+    for name in files.splits:
+        if not files.sessions[name]:
             raise InputError(
                 f"no session falls into the {name} split",
                 "take a longer log, or another --split or --seed (--split 100,0,0 is train alone)",
             )
 
 
-def write_texts(folder: Path, splits: Dict[str, List[Placed]]) -> None:
-    for name, placed in splits.items():
-        with _new(folder / f"{name}.session") as sources, _new(folder / f"{name}.next") as targets:
-            for session, earlier in placed:
-                for source, target in unroll(session, earlier):
-                    sources.write(f"{source}\n")
-                    targets.write(f"{target}\n")
-    if "train" in splits:  # without the history: a dictionary counts each query once
-        with _new(folder / "train.whole") as whole:
-            whole.writelines(f"{join_units(s.queries, 1)}\n" for s, _ in splits["train"])
+class Spool:
+    """Batches of sessions on disk, to go over them more than once."""
 
+    def __init__(self, path: Path, batches: Iterable[pa.RecordBatch]) -> None:
+        self.path = path
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, SCHEMA) as spool:
+            for batch in batches:
+                spool.write_batch(batch)
 
-def _new(path: Path) -> IO[str]:
-    return open(path, "w", encoding="utf-8", newline="\n")
-
-
-OUR_FILES = {f"{split}.{end}" for split in SPLITS for end in ("session", "next")}
-OUR_FILES |= {"train.whole", "stats.json"}
-
-
-def prepare(
-    logs: List[Path], output: Path, rules: Rules, strict: bool = False, overwrite: bool = False
-) -> dict:
-    """Read the logs, write the folder, return the statistics."""
-    check_output(output, OUR_FILES, overwrite)  # before the long part
-    counts: Counter = Counter()
-    reader = LogReader(logs, strict)
-    splits = place_sessions(queries_by_user(reader, counts), rules, counts)
-    refuse_empty(splits)
-    stats = statistics(reader, rules, counts, splits)
-    with written_whole(output, OUR_FILES, overwrite) as folder:
-        write_texts(folder, splits)
-        (folder / "stats.json").write_text(json.dumps(stats, indent=2) + "\n", encoding="utf-8")
-    return stats
-
-
-def _at_least(least: float, kind: Callable = int) -> Callable:
-    def number(text: str):
-        value = kind(text)
-        if not value >= least:  # also refuses "nan"
-            raise argparse.ArgumentTypeError(f"must be at least {least}, not {text}")
-        return value
-
-    number.__name__ = kind.__name__  # argparse: "invalid int value"
-    return number
-
-
-def _shares(text: str) -> Tuple[Decimal, ...]:
-    try:
-        shares = tuple(map(Decimal, text.split(",")))
-        good = len(shares) == 3 and min(shares) >= 0 and sum(shares) == 100
-    except InvalidOperation:  # no number, or "nan"
-        good = False
-    if not good:
-        raise argparse.ArgumentTypeError(f"{text!r} is not three percentages that add up to 100")
-    return shares
-
-
-def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(
-        description="From raw search logs (AOL's format) to session text for fairseq-preprocess.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    add = result.add_argument
-    add("log", nargs="+", type=Path, metavar="LOG", help="plain or gzip compressed")
-    add(
-        "--output",
-        type=Path,
-        required=True,
-        metavar="FOLDER",
-        help="folder to write",
-        default=argparse.SUPPRESS,
-    )
-    add("--overwrite", action="store_true", help="replace FOLDER if it holds prepared text")
-    add("--strict", action="store_true", help="stop at the first malformed row")
-    add(
-        "--gap-minutes",
-        type=_at_least(0, float),
-        metavar="M",
-        help="a pause that starts a new session",
-    )
-    add(
-        "--min-queries", type=_at_least(2), metavar="N", help="of a session, duplicates not counted"
-    )
-    add(
-        "--max-queries", type=_at_least(2), metavar="N", help="of a session, duplicates not counted"
-    )
-    add("--max-query-tokens", type=_at_least(1), metavar="N", help="longer queries are taken out")
-    add("--split", type=_shares, metavar="TRAIN,VALID,TEST", help="percentages")
-    add("--split-by", choices=["session", "user"], help="what is kept together in a split")
-    add("--seed", type=int, metavar="S", help="another one gives another split")
-    add(
-        "--history",
-        type=_at_least(0),
-        metavar="N",
-        help="earlier sessions of the user in front of each source",
-    )
-    defaults = {rule.name: rule.default for rule in fields(Rules)}
-    result.set_defaults(**{**defaults, "split": ",".join(map(str, defaults["split"]))})
-    return result
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        with pa.memory_map(str(self.path)) as file, pa.ipc.open_file(file) as spool:
+            for i in range(spool.num_record_batches):
+                yield spool.get_batch(i)
 
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
-    args = parser().parse_args(argv)
-    rules = Rules(**{rule.name: getattr(args, rule.name) for rule in fields(Rules)})
-    if rules.max_queries < rules.min_queries:
-        raise InputError("--max-queries is less than --min-queries", "swap or change them")
-    stats = prepare(args.log, args.output, rules, args.strict, args.overwrite)
+    settings = settings_from(argv)
+    there_before = settings.output.exists()
+    stats = prepare(settings)
     print(table(stats))
-    print(f"\nwritten to {args.output}")
+    reused = there_before and not settings.overwrite
+    print(f"\n{'as before, from the same input:' if reused else 'written to'} {settings.output}")
 
 
 if __name__ == "__main__":

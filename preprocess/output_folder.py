@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator, Set
@@ -47,3 +48,18 @@ def written_whole(folder: Path, ours: Set[str], overwrite: bool) -> Iterator[Pat
     finally:
         shutil.rmtree(partial, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def scratch_folder(parent: Path) -> Iterator[Path]:
+    """A folder for what does not fit into memory, gone at the end."""
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        folder = tempfile.mkdtemp(prefix=".scratch-", dir=str(parent))
+    except OSError as error:
+        reason = f"cannot be written ({error.strerror})"
+        raise InputError(reason, "choose another folder with --scratch", parent) from None
+    try:
+        yield Path(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

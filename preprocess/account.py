@@ -1,0 +1,123 @@
+"""What was read, removed by each rule and kept: as JSON, and as a table beside the paper's."""
+
+import hashlib
+from collections import Counter
+from typing import Any, Dict, List
+
+from mtn_preprocess.reasons import FAULTS, RULES, Reason
+from mtn_preprocess.rules import SPLITS, Rules
+from mtn_preprocess.session_files import SessionFiles
+from mtn_preprocess.sessions import BACKWARDS, FOUND, LINES, LONG, SHORT
+
+THRESHOLD = 8  # a word of the vocabulary is seen so many times in training
+
+# Section 5.1, the AOL log.
+PAPER = {
+    "splits": {
+        "train": {"sessions": 1_628_433, "pairs": 4_285_507},
+        "valid": {"sessions": 90_932, "pairs": 238_890},
+        "test": {"sessions": 90_507, "pairs": 238_289},
+    },
+    "vocabulary": 76_604,
+}
+
+
+def account(counts: Counter, rules: Rules, files: SessionFiles) -> Dict[str, Any]:
+    """All counts as one JSON object; every line of the log is in exactly one of them."""
+    faults = {fault.text: counts[fault] for fault in FAULTS}
+    frequent = [n for n in files.words.get("train", {}).values() if n >= THRESHOLD]
+    splits = {
+        name: {
+            "sessions": files.sessions[name],
+            "queries": files.queries[name],
+            "pairs": files.pairs[name],
+            "words": len(files.words[name]),
+        }
+        for name in files.splits
+    }
+    return {
+        "rules": plain_rules(rules),
+        "lines": {"read": counts[LINES], "header": counts[Reason.HEADER], "malformed": faults},
+        "rows": {
+            "read": counts[LINES] - counts[Reason.HEADER] - sum(faults.values()),
+            "removed": {rule.text: counts[rule] for rule in RULES},
+            "kept": sum(files.queries.values()),
+            BACKWARDS: counts[BACKWARDS],
+        },
+        "sessions": {
+            "found": counts[FOUND],
+            "too few queries": counts[SHORT],
+            "too many queries": counts[LONG],
+            "kept": sum(files.sessions.values()),
+        },
+        "splits": splits,
+        "vocabulary": len(frequent),
+        "paper": PAPER,
+    }
+
+
+def check(stats: Dict[str, Any]) -> None:
+    """Refuse to publish an account that does not add up: that would be a fault of this program."""
+    rows, sessions = stats["rows"], stats["sessions"]
+    used = rows["kept"] + sum(rows["removed"].values())
+    left = sessions["kept"] + sessions["too few queries"] + sessions["too many queries"]
+    if rows["read"] != used or sessions["found"] != left:
+        raise AssertionError(f"rows or sessions got lost: {stats}")
+
+
+def table(stats: Dict[str, Any]) -> str:
+    """The account for reading."""
+    lines, rows, sessions = stats["lines"], stats["rows"], stats["sessions"]
+    malformed = [(f"- malformed: {text}", n) for text, n in lines["malformed"].items() if n]
+    counted = [
+        ("lines read", lines["read"]),
+        ("- header lines", lines["header"]),
+        *(malformed or [("- malformed", 0)]),
+        ("rows read", rows["read"]),
+        *((f"- {rule}", number) for rule, number in rows["removed"].items()),
+        ("queries kept", rows["kept"]),
+        ("rows found out of order of time, sorted", rows[BACKWARDS]),
+        ("sessions found", sessions["found"]),
+        ("- of too few queries", sessions["too few queries"]),
+        ("- of too many queries", sessions["too many queries"]),
+        ("sessions kept", sessions["kept"]),
+    ]
+    text = [f"{name:<42}{number:>14,}" for name, number in counted]
+    return "\n".join([*text, "", *_table_1(stats)])
+
+
+def _table_1(stats: Dict[str, Any]) -> List[str]:
+    paper = PAPER["splits"]
+    columns = ["sessions", "the paper's", "queries", "pairs", "the paper's", "words"]
+    text = [f"{'split':<8}" + "".join(f"{name:>13}" for name in columns)]
+    for name, split in stats["splits"].items():
+        numbers = [
+            split["sessions"],
+            paper[name]["sessions"],
+            split["queries"],
+            split["pairs"],
+            paper[name]["pairs"],
+            split["words"],
+        ]
+        text.append(f"{name:<8}" + "".join(f"{number:>13,}" for number in numbers))
+    return [
+        *text,
+        f"words seen at least {THRESHOLD} times in training: {stats['vocabulary']:,}"
+        f" (the paper's vocabulary: {PAPER['vocabulary']:,})",
+        f"shares of sessions: {_shares(stats['splits'])}; the paper's: {_shares(paper)}, "
+        "though it says 95 / 2.5 / 2.5",
+    ]
+
+
+def _shares(splits: Dict[str, Dict[str, int]]) -> str:
+    sessions = [splits.get(name, {"sessions": 0})["sessions"] for name in SPLITS]
+    return " / ".join(f"{100 * n / max(sum(sessions), 1):.1f}" for n in sessions)
+
+
+def plain_rules(rules: Rules) -> Dict[str, Any]:
+    """The rules as JSON. A block list may itself be private: only its checksum."""
+    values = dict(vars(rules))
+    values["split"] = [float(share) for share in rules.split]
+    entries = "\n".join(rules.block_list)
+    values["block_list"] = hashlib.sha256(entries.encode()).hexdigest() if entries else None
+    return values

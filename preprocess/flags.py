@@ -1,0 +1,210 @@
+"""The flags of log_to_sessions.py, each rule with the paper's value as default."""
+
+import argparse
+import re
+from dataclasses import dataclass, field, fields
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Callable, List, Optional, Sequence, Tuple
+
+from mtn_fairseq.errors import InputError
+from mtn_preprocess.engines import ENGINES
+from mtn_preprocess.log_files import AOL_COLUMNS, AOL_TIME, KINDS
+from mtn_preprocess.rules import Rules
+from mtn_preprocess.typed_queries import is_pattern, normalise
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One run."""
+
+    logs: Sequence[str]
+    output: Path
+    rules: Rules = field(default_factory=Rules)
+    overwrite: bool = False
+    strict: bool = False
+    columns: Tuple[str, str, str] = AOL_COLUMNS
+    format: str = "auto"
+    time_format: str = AOL_TIME
+    sentencepiece: int = 0
+    engine: str = "duckdb"
+    spark_master: str = "local[*]"
+    memory_limit: str = "2GiB"
+    threads: Optional[int] = None
+    scratch: Optional[Path] = None
+
+
+def settings_from(argv: Optional[Sequence[str]] = None) -> Settings:
+    args = _parser().parse_args(argv)
+    rules = {rule.name: getattr(args, rule.name) for rule in fields(Rules)}
+    rules["block_list"] = _read_block_list(args.block_list) if args.block_list else ()
+    if args.max_queries < args.min_queries:
+        raise InputError("--max-queries is less than --min-queries", "swap or change them")
+    others = {each.name for each in fields(Settings)} - {"logs", "rules", "columns"}
+    return Settings(
+        logs=args.log,
+        rules=Rules(**rules),
+        columns=(args.user_column, args.query_column, args.time_column),
+        **{name: getattr(args, name) for name in others},
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="log_to_sessions.py",
+        description="From raw search logs to session text for fairseq-preprocess.",
+        epilog="An example: log_to_sessions.py logs/*.csv.gz --user-column uid --query-column q "
+        "--time-column ts --time-format epoch --output text",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    _add_input(parser.add_argument_group("what is read"))
+    _add_rules(parser.add_argument_group("rules, in their order"))
+    _add_output(parser.add_argument_group("what is written"))
+    _add_engine(parser.add_argument_group("how it runs"))
+    return parser
+
+
+def _add_input(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add(
+        "log",
+        nargs="+",
+        metavar="LOG",
+        help="files, folders or patterns; here or at s3://, gs://, hdfs://; plain, gzip or zstd",
+    )
+    add("--format", choices=["auto", *KINDS], default="auto", help="auto goes by the files' names")
+    add("--user-column", default=AOL_COLUMNS[0], metavar="C", help="its name, or number from 1")
+    add("--query-column", default=AOL_COLUMNS[1], metavar="C", help="its name, or number from 1")
+    add("--time-column", default=AOL_COLUMNS[2], metavar="C", help="its name, or number from 1")
+    add(
+        "--time-format",
+        default=AOL_TIME,
+        metavar="F",
+        help="as for Python's strptime, or iso, epoch (seconds) or epoch-ms",
+    )
+    add("--strict", action="store_true", help="stop at the first malformed line")
+
+
+def _add_rules(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    positive = _number(float, lambda value: value > 0, "more than 0")
+    add("--mask-numbers", action="store_true", help="words of digits become <number>")
+    add("--mask-emails", action="store_true", help="e-mail addresses become <email>")
+    add("--gap-minutes", type=positive, metavar="M", help="a pause that starts a new session")
+    add(
+        "--block-list",
+        type=Path,
+        metavar="FILE",
+        help="queries with these words are taken out: one word, phrase or /regular expression/ a "
+        "line, # for comments",
+    )
+    add("--max-query-tokens", type=_at_least(1), metavar="N", help="longer queries are taken out")
+    add(
+        "--min-users",
+        type=_at_least(1),
+        metavar="N",
+        help="queries that fewer people asked are taken out",
+    )
+    for name in ("--min-queries", "--max-queries"):
+        add(name, type=_at_least(2), metavar="N", help="of a session, duplicates not counted")
+    add("--split", type=_shares, metavar="TRAIN,VALID,TEST", help="percentages")
+    add(
+        "--split-by",
+        choices=["session", "user", "time"],
+        help="user: all sessions of one are in one split; time: the latest are for the test",
+    )
+    add("--seed", type=int, metavar="S", help="another one gives another split")
+    add(
+        "--history",
+        type=_at_least(0),
+        metavar="N",
+        help="earlier sessions of the user in front of each source, for a third level",
+    )
+    defaults = {rule.name: rule.default for rule in fields(Rules)}
+    defaults["split"] = ",".join(map(str, Rules.split))
+    defaults["block_list"] = None
+    for action in group._group_actions:
+        action.default = defaults[action.dest]
+
+
+def _add_output(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add(
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FOLDER",
+        help="folder to write; appears when complete",
+        default=argparse.SUPPRESS,
+    )
+    add("--overwrite", action="store_true", help="replace FOLDER if it holds prepared text")
+    add(
+        "--sentencepiece",
+        type=_at_least(1),
+        default=0,
+        metavar="V",
+        help="train V word pieces on the training split, and write all text in them",
+    )
+
+
+def _add_engine(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--engine", choices=ENGINES, default="duckdb", help="the bytes written are the same")
+    add("--spark-master", default="local[*]", metavar="URL", help="as for spark-submit")
+    add(
+        "--memory-limit", default="2GiB", metavar="SIZE", help="of the engine (Spark: the driver's)"
+    )
+    add("--threads", type=_at_least(1), metavar="N", help="for DuckDB; all cores if not said")
+    add(
+        "--scratch",
+        type=Path,
+        metavar="FOLDER",
+        help="for what does not fit into memory; beside the output if not said",
+    )
+
+
+def _number(kind: Callable, good: Callable[[float], bool], what: str) -> Callable:
+    def number(text: str) -> float:
+        value = kind(text)
+        if not good(value):  # also refuses "nan"
+            raise argparse.ArgumentTypeError(f"must be {what}, not {text}")
+        return value
+
+    number.__name__ = kind.__name__  # argparse: "invalid int value"
+    return number
+
+
+def _at_least(least: int) -> Callable:
+    return _number(int, lambda value: value >= least, f"at least {least}")
+
+
+def _shares(text: str) -> Tuple[Decimal, ...]:
+    try:
+        shares = tuple(map(Decimal, text.split(",")))
+        good = len(shares) == 3 and min(shares) >= 0 and sum(shares) == 100
+    except InvalidOperation:  # no number, or "nan"
+        good = False
+    if not good:
+        raise argparse.ArgumentTypeError(f"{text!r} is not three percentages that add up to 100")
+    return shares
+
+
+def _read_block_list(path: Path) -> Tuple[str, ...]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read ({error})", "check --block-list", path) from None
+    entries: List[str] = []
+    for number, line in enumerate(lines, 1):
+        entry = line.strip()
+        if not entry or entry.startswith("#"):
+            continue
+        if is_pattern(entry):
+            try:
+                re.compile(entry[1:-1])
+            except re.error as error:
+                raise InputError(f"bad pattern ({error})", "correct it", path, number) from None
+        elif not normalise(entry):
+            raise InputError("no word in this entry", "queries have none such", path, number)
+        entries.append(entry)
+    return tuple(entries)

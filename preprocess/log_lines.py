@@ -1,0 +1,300 @@
+"""The lines of a log, of any format, as Arrow batches: place, text, fault.
+
+`text` has the columns of a row separated by tabs, whatever the format was; it is null where
+`fault` says why. Lines end at a line feed, and nothing else is special: one stray quote never
+swallows the lines below it. A row's `place` is its file and line in one number.
+"""
+
+import csv
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.fs
+import pyarrow.parquet
+
+from mtn_preprocess.reasons import KEPT, Reason
+
+SCHEMA = pa.schema([("place", pa.int64()), ("text", pa.string()), ("fault", pa.int8())])
+MAX_LINE = 1 << 16  # bytes; a line of more is no row of a search log
+
+_BLOCK = 4 << 20  # bytes read at once
+_FILE_BITS = 40  # of a place that hold the line: a trillion lines a file
+_COMMA_TO_TAB = bytes.maketrans(b"\t,", b" \t")
+_SPACES = str.maketrans("\t\n\r\0", "    ")
+
+Watch = Callable[[int, int], None]  # told after each batch: bytes and lines since the last time
+
+
+class Damaged(ValueError):
+    """A compressed or Parquet file that cannot be read to its end."""
+
+
+class Location(NamedTuple):
+    """A file, here or in an object store, by its address; `number` counts the files of a log."""
+
+    number: int
+    address: str
+
+    def open(self) -> pa.NativeFile:
+        filesystem, path = find(self.address)
+        return filesystem.open_input_file(path)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the rows of a log are written.
+
+    Args:
+        kind: tsv, csv, jsonl or parquet
+        names: of the columns for user, query and time; used by jsonl and parquet
+        columns: their numbers in the text of a line, from 1
+        widths: how many columns a row may have
+        header: the line that names them, of text with tabs; "" where there is none
+    """
+
+    kind: str
+    names: Tuple[str, str, str]
+    columns: Tuple[int, int, int] = (1, 2, 3)
+    widths: Tuple[int, ...] = (3,)
+    header: str = ""
+
+
+def find(address: str) -> Tuple[pa.fs.FileSystem, str]:
+    """Where an address leads: `s3://…`, `gs://…`, `hdfs://…`, `file://…`, or a plain path."""
+    if "://" in address:
+        return pa.fs.FileSystem.from_uri(address)
+    return pa.fs.LocalFileSystem(), address
+
+
+def place_of(file: int, line: int) -> int:
+    return file << _FILE_BITS | line
+
+
+def file_of(place):
+    """The number of the file; works on arrays too."""
+    return place >> _FILE_BITS
+
+
+def line_of(place):
+    return place & ((1 << _FILE_BITS) - 1)
+
+
+def read_lines(
+    location: Location, layout: Layout, watch: Optional[Watch] = None
+) -> Iterator[pa.RecordBatch]:
+    """All lines of one file."""
+    watch = watch or (lambda size, lines: None)
+    try:
+        if layout.kind == "parquet":
+            yield from _parquet_rows(location, layout, watch)
+        else:
+            yield from _text_lines(location, layout, watch)
+    except (OSError, EOFError, pa.ArrowException) as error:
+        # Arrow raises the same type for a damaged file and for one that cannot be opened.
+        raise Damaged(f"{location.address}: {error}".splitlines()[0]) from None
+
+
+def decompressed(file: pa.NativeFile) -> pa.NativeFile:
+    """Gzip and zstandard by content, not by name."""
+    start = file.read(4)
+    file.seek(0)
+    if start[:2] == b"\x1f\x8b":
+        return pa.CompressedInputStream(file, "gzip")
+    if start == b"\x28\xb5\x2f\xfd":
+        return pa.CompressedInputStream(file, "zstd")
+    return file
+
+
+def checksum(location: Location) -> str:
+    """SHA-256 of a file as it is stored."""
+    digest = hashlib.sha256()
+    with location.open() as file:
+        while True:
+            block = file.read(1 << 22)
+            if not block:
+                return digest.hexdigest()
+            digest.update(block)
+
+
+# --- text ----------------------------------------------------------------------------------------
+
+
+def _text_lines(location: Location, layout: Layout, watch: Watch) -> Iterator[pa.RecordBatch]:
+    rewrite = {"tsv": _as_it_is, "csv": _csv_to_tabs, "jsonl": _json_to_tabs}[layout.kind]
+    line, position = 1, 0
+    with location.open() as file:
+        for block, too_long in _whole_lines(decompressed(file)):
+            batch = _faulty(Reason.LONG_LINE) if too_long else _batch(rewrite, block, layout)
+            places = np.arange(line, line + batch.num_rows, dtype=np.int64)
+            line += batch.num_rows
+            places += place_of(location.number, 0)
+            yield batch.set_column(0, SCHEMA[0], pa.array(places))
+            watch(file.tell() - position, batch.num_rows)
+            position = file.tell()
+
+
+def _whole_lines(stream: pa.NativeFile) -> Iterator[Tuple[bytes, bool]]:
+    """Blocks that end with a line, and for a line too long to keep, nothing but that it was."""
+    rest = b""
+    skipping = False
+    while True:
+        block = stream.read(_BLOCK)
+        if not block:
+            break
+        if skipping:
+            end = block.find(b"\n")
+            if end < 0:
+                continue
+            block, skipping = block[end + 1 :], False
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield rest + block[:end], False
+            rest = b""
+        rest += block[end:]
+        if len(rest) > MAX_LINE:
+            yield b"", True
+            rest, skipping = b"", True
+    if rest:
+        yield rest, False
+
+
+def _batch(rewrite: Callable, block: bytes, layout: Layout) -> pa.RecordBatch:
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + 1
+    if not len(ends) or ends[-1] != len(block):
+        ends = np.append(ends, len(block))  # the last line of a file may lack its end
+    starts = np.concatenate([[0], ends[:-1]])
+    faults = np.zeros(len(ends), np.int8)
+    faults[ends - starts > MAX_LINE] = Reason.LONG_LINE
+    faults[np.searchsorted(ends, _positions(block, b"\0"), "right")] = Reason.NUL
+    if not _is_utf8(block):
+        for i, (start, end) in enumerate(zip(starts, ends)):
+            if not _is_utf8(block[start:end]):
+                faults[i] = Reason.NOT_UTF8
+    if faults.any():  # rare: such lines are blanked, then the rest goes its usual way
+        block = b"".join(
+            b"\n" if fault else block[start:end] for start, end, fault in zip(starts, ends, faults)
+        )
+        ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + 1
+        if len(ends) < len(faults):
+            ends = np.append(ends, len(block))
+    text, more_faults = rewrite(block, ends, layout)
+    faults = np.where(faults == KEPT, more_faults, faults).astype(np.int8)
+    text = pc.if_else(pa.array(faults == KEPT), text, pa.scalar(None, pa.string()))
+    return pa.record_batch([pa.nulls(len(text), pa.int64()), text, pa.array(faults)], schema=SCHEMA)
+
+
+def _faulty(reason: Reason) -> pa.RecordBatch:
+    columns = [pa.nulls(1, pa.int64()), pa.nulls(1, pa.string()), pa.array([reason], pa.int8())]
+    return pa.record_batch(columns, schema=SCHEMA)
+
+
+def _positions(block: bytes, byte: bytes) -> np.ndarray:
+    if byte not in block:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(np.frombuffer(block, np.uint8) == byte[0])
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+# --- formats: a block of lines, valid UTF-8, as rows with tabs, and a fault for each or KEPT ------
+
+
+def _as_it_is(block: bytes, ends: np.ndarray, layout: Layout) -> Tuple[pa.Array, np.ndarray]:
+    offsets = np.concatenate([[0], ends]).astype(np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(block)]
+    lines = pa.Array.from_buffers(pa.string(), len(ends), buffers)
+    return pc.ascii_rtrim(lines, "\r\n"), np.zeros(len(ends), np.int8)
+
+
+def _csv_to_tabs(block: bytes, ends: np.ndarray, layout: Layout) -> Tuple[pa.Array, np.ndarray]:
+    text, faults = _as_it_is(block.translate(_COMMA_TO_TAB), ends, layout)
+    quoted = np.unique(np.searchsorted(ends, _positions(block, b'"'), "right"))
+    if len(quoted):
+        rows = text.to_pylist()
+        for i in quoted:
+            start = ends[i - 1] if i else 0
+            fields = _csv_fields(block[start : ends[i]].decode("utf-8").rstrip("\r\n"))
+            if fields is None:
+                faults[i] = Reason.QUOTES
+            else:
+                rows[i] = _row(fields)
+        text = pa.array(rows, pa.string())
+    return text, faults
+
+
+def _csv_fields(line: str) -> Optional[List[str]]:
+    """The fields of a line, or None where a quote has no end."""
+    try:
+        # Without its end, csv takes an open quote at the end of a line as closed, unless strict.
+        return next(csv.reader([line], strict=True))
+    except csv.Error:
+        return None
+
+
+def _json_to_tabs(block: bytes, ends: np.ndarray, layout: Layout) -> Tuple[pa.Array, np.ndarray]:
+    rows: List[Optional[str]] = []
+    faults = np.zeros(len(ends), np.int8)
+    start = 0
+    for i, end in enumerate(ends):
+        try:
+            fields = json.loads(block[start:end])
+        except (ValueError, RecursionError):
+            fields = None
+        if isinstance(fields, dict):
+            rows.append(_row([_json_text(fields.get(name)) for name in layout.names]))
+        else:
+            rows.append(None)
+            faults[i] = Reason.NOT_JSON
+        start = end
+    return pa.array(rows, pa.string()), faults
+
+
+def _json_text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")  # JSON may hold half a character
+    return json.dumps(value)
+
+
+def _row(fields: Sequence[str]) -> str:
+    return "\t".join(field.translate(_SPACES) for field in fields)
+
+
+# --- Parquet -------------------------------------------------------------------------------------
+
+
+def _parquet_rows(location: Location, layout: Layout, watch: Watch) -> Iterator[pa.RecordBatch]:
+    row = 1
+    with location.open() as file:
+        table = pa.parquet.ParquetFile(file)
+        size = file.size() / max(table.metadata.num_rows, 1)
+        for batch in table.iter_batches(1 << 16, columns=list(dict.fromkeys(layout.names))):
+            texts = [_column_text(batch.column(name)) for name in layout.names]
+            places = np.arange(row, row + batch.num_rows) + place_of(location.number, 0)
+            row += batch.num_rows
+            text = pc.binary_join_element_wise(*texts, "\t")
+            faults = pa.array(np.zeros(batch.num_rows, np.int8))
+            yield pa.record_batch([pa.array(places), text, faults], schema=SCHEMA)
+            watch(int(size * batch.num_rows), batch.num_rows)
+
+
+def _column_text(column: pa.Array) -> pa.Array:
+    if pa.types.is_timestamp(column.type):
+        # The clock of the column, to the second, as the AOL log writes it.
+        column = pc.cast(column, pa.timestamp("us", column.type.tz), safe=False)
+        column = pc.strftime(pc.floor_temporal(column, unit="second"), "%Y-%m-%d %H:%M:%S")
+        column = pc.utf8_slice_codeunits(column, 0, 19)
+    text = pc.fill_null(pc.cast(column, pa.string()), "")
+    return pc.replace_substring_regex(text, r"[\t\n\r\x00]", " ")

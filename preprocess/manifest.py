@@ -1,0 +1,59 @@
+"""What a folder was made from: flags, versions, and the input's names, sizes and checksums."""
+
+import json
+import unicodedata
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+from mtn_fairseq.errors import InputError
+from mtn_preprocess.account import plain_rules
+from mtn_preprocess.flags import Settings
+from mtn_preprocess.log_files import Log
+
+NAME = "manifest.json"
+# What the bytes depend on; another engine or a moved file is no other input.
+_DECISIVE = ("mtn_fairseq", "unicode", "flags", "inputs")
+
+
+def describe(settings: Settings, log: Log, checksums: List[str]) -> Dict[str, Any]:
+    return {
+        "mtn_fairseq": version("mtn_fairseq"),
+        "unicode": unicodedata.unidata_version,
+        "engine": settings.engine,
+        "flags": {
+            **plain_rules(settings.rules),
+            "columns": list(log.layout.names),
+            "format": log.layout.kind,
+            "time_format": log.time_format,
+            "sentencepiece": settings.sentencepiece,
+        },
+        "inputs": [
+            {"name": Path(file.location.address).name, "bytes": file.size, "sha256": digest}
+            for file, digest in zip(log.files, checksums)
+        ],
+    }
+
+
+def write(folder: Path, manifest: Dict[str, Any]) -> None:
+    (folder / NAME).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+
+
+def read(folder: Path) -> Optional[Dict[str, Any]]:
+    """The manifest of a folder prepared before, if there is one."""
+    try:
+        manifest = json.loads((folder / NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return manifest if isinstance(manifest, dict) else None
+
+
+def refuse_other(before: Dict[str, Any], now: Dict[str, Any], folder: Path) -> None:
+    """Refuse a folder that was made from something else."""
+    for key in _DECISIVE:
+        if before.get(key) != now[key]:
+            raise InputError(
+                f"exists already, made from other {key}",
+                "choose another --output or pass --overwrite",
+                folder,
+            )

@@ -1,0 +1,72 @@
+"""Sessions as lines of the session text format: pairs of the queries so far and the next one."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mtn_fairseq.data.session_text import separator
+
+_QUERIES, _SESSIONS = f" {separator(1)} ", f" {separator(2)} "
+
+
+class Pairs(NamedTuple):
+    """Lines of pairs, shortest first within a session.
+
+    Args:
+        session: the number of the session each pair comes from
+    """
+
+    session: np.ndarray
+    source: pa.Array
+    target: pa.Array
+
+
+def whole_sessions(sessions: pa.RecordBatch) -> pa.Array:
+    """Each session as one line."""
+    return pc.binary_join(sessions["queries"], _QUERIES)
+
+
+def unroll(sessions: pa.RecordBatch, wholes: pa.Array, history: int) -> Pairs:
+    """The pairs of sessions of whole users, with the user's `history` sessions before in front.
+
+    A history is what was known at the time, whatever split its sessions went to: a test session may
+    have training sessions in front of it and the reverse, but only as context, never as a target.
+    Who wants no overlap splits by user, or by time.
+    """
+    offsets = sessions["queries"].offsets.to_numpy()
+    queries = sessions["queries"].values
+    lengths = np.diff(offsets)
+    session = np.repeat(np.arange(len(lengths)), lengths - 1)
+    known = _count_up(lengths - 1) + 1  # queries so far: 1, 2, … of each session
+    first = offsets[:-1][session]
+    source = pc.binary_join(_slices(queries, first, known), _QUERIES)
+    target = queries.take(pa.array(first + known))
+    if history:
+        earlier = _earlier_sessions(sessions["who"], wholes, history).take(pa.array(session))
+        source = pc.binary_join_element_wise(earlier, source, _SESSIONS, null_handling="skip")
+    return Pairs(session, source, target)
+
+
+def _earlier_sessions(who: pa.Array, wholes: pa.Array, history: int) -> pa.Array:
+    """The last sessions of the same user before each, as one line, or null."""
+    users = who.dictionary_encode().indices.to_numpy()
+    first_of_user = np.flatnonzero(np.diff(users, prepend=-1) != 0)
+    order = np.arange(len(users)) - first_of_user[users]  # users are numbered as they come
+    length = np.minimum(order, history)
+    joined = pc.binary_join(_slices(wholes, np.arange(len(users)) - length, length), _SESSIONS)
+    return pc.if_else(pa.array(length > 0), joined, pa.scalar(None, pa.string()))
+
+
+def _slices(values: pa.Array, first: np.ndarray, length: np.ndarray) -> pa.ListArray:
+    """Lists of successive values."""
+    offsets = np.concatenate([[0], np.cumsum(length)]).astype(np.int32)
+    picked = np.repeat(first, length) + _count_up(length)
+    return pa.ListArray.from_arrays(pa.array(offsets), values.take(pa.array(picked)))
+
+
+def _count_up(lengths: np.ndarray) -> np.ndarray:
+    """0, 1, …, for each length."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)

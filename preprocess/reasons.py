@@ -1,0 +1,63 @@
+"""Why a line or a row is not part of the result. Every one is counted; see `account`."""
+
+from enum import IntEnum
+
+
+class Reason(IntEnum):
+    """Numbered in the order in which they are looked for: each row has one reason at most."""
+
+    # Not text: found while reading.
+    NOT_UTF8 = 1
+    NUL = 2
+    LONG_LINE = 3
+    QUOTES = 4
+    NOT_JSON = 5
+    # Not a row.
+    COLUMNS = 6
+    USER = 7
+    TIME = 8
+    # No fault: names of columns.
+    HEADER = 9
+    # A row without a query.
+    BLANK = 10
+    NOTHING_LEFT = 11
+    # A query that is taken out of its session.
+    CLICK = 12
+    BLOCKED = 13
+    LONG_QUERY = 14
+    RARE = 15
+    DUPLICATE = 16
+    # A query whose session goes.
+    SHORT_SESSION = 17
+    LONG_SESSION = 18
+
+    @property
+    def text(self) -> str:
+        return _TEXTS[self]
+
+
+KEPT = 0  # no reason: the row stays
+
+FAULTS = tuple(Reason(i) for i in range(Reason.NOT_UTF8, Reason.HEADER))
+RULES = tuple(Reason(i) for i in range(Reason.BLANK, Reason.LONG_SESSION + 1))
+
+_TEXTS = {
+    Reason.NOT_UTF8: "not UTF-8",
+    Reason.NUL: "NUL byte",
+    Reason.LONG_LINE: "absurdly long line",
+    Reason.QUOTES: "unbalanced quotes",
+    Reason.NOT_JSON: "not a JSON object",
+    Reason.COLUMNS: "wrong number of columns",
+    Reason.USER: "no user",
+    Reason.TIME: "unreadable time",
+    Reason.HEADER: "header line",
+    Reason.BLANK: "blank query",
+    Reason.NOTHING_LEFT: "no letter or digit",
+    Reason.CLICK: "further click on a query",
+    Reason.BLOCKED: "on the block list",
+    Reason.LONG_QUERY: "too many tokens",
+    Reason.RARE: "asked by too few users",
+    Reason.DUPLICATE: "successive duplicate",
+    Reason.SHORT_SESSION: "in a session of too few queries",
+    Reason.LONG_SESSION: "in a session of too many queries",
+}

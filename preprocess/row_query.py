@@ -1,0 +1,105 @@
+"""Lines of a log as rows in the order of sessions: one SQL text, for every engine.
+
+It is standard SQL, but for a few words that each engine defines its own way:
+
+    fields(text)      the fields of a line, an array; width(array), field(array, n) from 1
+    words(text)       ASCII text, lower case, everything but letters and digits one space
+    matches(text, p)  whether a regular expression is found in the text
+    seconds(text)     `2006-03-01 10:00:00` in seconds, null if it is no such time
+
+and two functions in Python, registered with each engine:
+
+    read_query(text)  what was typed as a query (`typed_queries`)
+    read_time(text)   a time in the format asked for, as AOL writes it (`log_times`)
+
+Python is called for few rows: those that are more than plain ASCII.
+"""
+
+from mtn_preprocess.log_files import AOL_TIME, Log
+from mtn_preprocess.reasons import KEPT, Reason
+from mtn_preprocess.rules import Rules
+
+# Rows that are none come first, by place; then users as text, each user's queries by time, those of
+# the same second by alphabet.
+ORDER = ("who", "seconds", "query", "place")
+
+
+def rows(log: Log, rules: Rules) -> str:
+    """SELECT place, who, seconds, query, reason (why it is no query, or 0), from `lines`."""
+    user, query, time = (f"trim(field(parts, {n}))" for n in log.layout.columns)
+    widths = ", ".join(map(str, log.layout.widths))
+    return f"""
+WITH divided AS (
+    SELECT place, fault, text, fields(text) AS parts FROM lines
+), named AS (
+    SELECT place, fault, text, width(parts) AS columns,
+           {user} AS who, {query} AS typed, {time} AS time
+    FROM divided
+), understood AS (
+    SELECT place, fault, text, columns, who, typed, words(typed) AS plain,
+           {_seconds(log.time_format)} AS seconds
+    FROM named
+), queries AS (
+    SELECT place, fault, text, columns, who, typed, seconds,
+           CASE WHEN {_is_plain(rules)} THEN plain ELSE read_query(typed) END AS query
+    FROM understood
+), judged AS (
+    SELECT place, who, seconds, query,
+           CASE WHEN fault <> {KEPT} THEN fault
+                WHEN text = {_literal(log.layout.header)} THEN {Reason.HEADER:d}
+                WHEN columns NOT IN ({widths}) THEN {Reason.COLUMNS:d}
+                WHEN who = '' THEN {Reason.USER:d}
+                WHEN seconds IS NULL THEN {Reason.TIME:d}
+                WHEN typed IN ('', '-') THEN {Reason.BLANK:d}
+                WHEN query = '' THEN {Reason.NOTHING_LEFT:d}
+                ELSE {KEPT} END AS reason
+    FROM queries
+)
+SELECT place, reason,
+       CASE WHEN reason = {KEPT} THEN who END AS who,
+       CASE WHEN reason = {KEPT} THEN seconds END AS seconds,
+       CASE WHEN reason = {KEPT} THEN query END AS query
+FROM judged
+"""
+
+
+def rows_and_popularity(source: str) -> str:
+    """The same rows with `users`, how many asked the query; from a table of them."""
+    return f"""
+SELECT place, reason, who, seconds, {source}.query, users
+FROM {source} LEFT JOIN (
+    SELECT query, count(DISTINCT who) AS users FROM {source} WHERE query IS NOT NULL GROUP BY query
+) popularity ON popularity.query = {source}.query
+"""
+
+
+def in_order(select: str) -> str:
+    keys = ", ".join(f"{key} NULLS FIRST" for key in ORDER)
+    return f"SELECT * FROM ({select}) unsorted ORDER BY {keys}"
+
+
+def _is_plain(rules: Rules) -> str:
+    """Whether SQL alone can read what was typed."""
+    # Printable ASCII; and not one of the words that the session text format escapes.
+    tests = ["NOT matches(typed, '[^ -~]')", "plain NOT LIKE '%madeupword%'"]
+    if rules.mask_numbers:
+        tests.append("NOT matches(typed, '[0-9]')")
+    if rules.mask_emails:
+        tests.append("typed NOT LIKE '%@%'")
+    return " AND ".join(tests)
+
+
+def _seconds(time_format: str) -> str:
+    if time_format == AOL_TIME:
+        return "seconds(time)"
+    if time_format == "epoch":
+        number = "try_cast(split_part(time, '.', 1) AS BIGINT)"
+        return f"CASE WHEN matches(time, '^[0-9]{{1,11}}([.][0-9]*)?$') THEN {number} END"
+    if time_format == "epoch-ms":
+        number = "try_cast(substring(time, 1, length(time) - 3) AS BIGINT)"
+        return f"CASE WHEN matches(time, '^[0-9]{{4,14}}$') THEN {number} END"
+    return "seconds(read_time(time))"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'" if text else "NULL"

@@ -1,0 +1,182 @@
+"""Sorted rows as sessions: the rules 2 to 6 of `rules`, on whole arrays at once.
+
+The engine delivers all rows of a log by user, time and query. A row's neighbour above is then the
+user's query before, and each rule a comparison of neighbours.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from math import ceil
+from typing import Callable, Iterable, Iterator, List
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mtn_preprocess.log_lines import file_of
+from mtn_preprocess.reasons import KEPT, Reason
+from mtn_preprocess.rules import Rules
+from mtn_preprocess.typed_queries import block_list
+
+SCHEMA = pa.schema(
+    [("who", pa.string()), ("start", pa.int64()), ("queries", pa.list_(pa.string()))]
+)
+# What is counted beside `Reason`s.
+LINES, FOUND, SHORT, LONG = "lines", "sessions found", "short sessions", "long sessions"
+BACKWARDS = "time going backwards"
+
+
+@dataclass
+class SessionBatch:
+    """Sessions of whole users, and the account of all rows that went into them.
+
+    Args:
+        sessions: of `SCHEMA`, by user and start
+        counts: rows by `Reason`, and the names above
+        rows_of_file: rows that were rows, by the number of their file
+        rejects: places of the lines that were no rows, in order
+        reject_reasons: why, for each
+    """
+
+    sessions: pa.RecordBatch
+    counts: Counter
+    rows_of_file: Counter
+    rejects: np.ndarray
+    reject_reasons: np.ndarray
+
+
+def find_sessions(batches: Iterable[pa.RecordBatch], rules: Rules) -> Iterator[SessionBatch]:
+    """The sessions of sorted rows."""
+    is_blocked = block_list(rules.block_list)
+    for rows in whole_users(batches):
+        yield _sessions_of(rows, rules, is_blocked)
+
+
+def whole_users(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The same rows, in pieces that divide no user."""
+    waiting: List[pa.RecordBatch] = []
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        who = batch.column("who")
+        # Sorted: rows of the last user of this batch stand at its end.
+        end = batch.num_rows
+        if who[-1].is_valid:
+            end = int(np.argmax(_numpy(pc.fill_null(pc.equal(who, who[-1]), False))))
+        if end:
+            yield pa.Table.from_batches([*waiting, batch.slice(0, end)]).combine_chunks()
+            waiting = []
+        elif waiting and not _same(waiting[-1].column("who")[-1], who[0]):
+            yield pa.Table.from_batches(waiting).combine_chunks()
+            waiting = []
+        if end < batch.num_rows:
+            waiting.append(batch.slice(end))
+    if waiting:
+        yield pa.Table.from_batches(waiting).combine_chunks()
+
+
+def _same(a: pa.Scalar, b: pa.Scalar) -> bool:
+    return a.as_py() == b.as_py()
+
+
+def _sessions_of(rows: pa.Table, rules: Rules, is_blocked: Callable[[str], bool]) -> SessionBatch:
+    reason = _numpy(rows["reason"])
+    place = _numpy(rows["place"])
+    counts: Counter = Counter({LINES: rows.num_rows})
+    _count(counts, reason[reason != KEPT])
+    faulty = (reason != KEPT) & (reason < Reason.HEADER)
+    is_row = (reason == KEPT) | (reason > Reason.HEADER)
+    rows_of_file = Counter(dict(zip(*_unique(file_of(place[is_row])))))
+    issued = rows.filter(pa.array(reason == KEPT)) if (reason != KEPT).any() else rows
+    sessions = _sessions_of_issued(issued, rules, is_blocked, counts)
+    return SessionBatch(sessions, counts, rows_of_file, place[faulty], reason[faulty])
+
+
+def _sessions_of_issued(
+    rows: pa.Table, rules: Rules, is_blocked: Callable[[str], bool], counts: Counter
+) -> pa.RecordBatch:
+    if not rows.num_rows:
+        return _empty()
+    who, query = rows["who"].combine_chunks(), rows["query"].combine_chunks()
+    seconds, place = _numpy(rows["seconds"]), _numpy(rows["place"])
+
+    same_user = ~_differs_from_above(who)
+    pause = np.diff(seconds, prepend=seconds[0])
+    moved_up = np.diff(place, prepend=place[0]) < 0
+    same_file = np.diff(file_of(place), prepend=file_of(place[0])) == 0
+    counts[BACKWARDS] += int((same_user & (pause > 0) & moved_up & same_file).sum())
+
+    opens = ~same_user | (pause >= ceil(rules.gap_minutes * 60))
+    session = np.cumsum(opens) - 1
+    start = seconds[opens]
+
+    removed = _taken_out(rows, query, rules, is_blocked)
+    removed[same_user & (pause == 0) & ~_differs_from_above(query)] = Reason.CLICK
+    left = np.flatnonzero(removed == KEPT)
+    repeats = ~_differs_from_above(query.take(pa.array(left)))
+    repeats[1:] &= session[left][1:] == session[left][:-1]
+    removed[left[repeats]] = Reason.DUPLICATE
+
+    queries_of_session = np.bincount(session[removed == KEPT], minlength=len(start))
+    short = queries_of_session < rules.min_queries
+    long = queries_of_session > rules.max_queries
+    removed[(removed == KEPT) & short[session]] = Reason.SHORT_SESSION
+    removed[(removed == KEPT) & long[session]] = Reason.LONG_SESSION
+    _count(counts, removed[removed != KEPT])
+    counts.update({FOUND: len(start), SHORT: int(short.sum()), LONG: int(long.sum())})
+
+    kept = np.flatnonzero(~short & ~long)
+    offsets = np.concatenate([[0], np.cumsum(queries_of_session[kept])]).astype(np.int32)
+    values = query.take(pa.array(np.flatnonzero(removed == KEPT)))
+    return pa.record_batch(
+        [
+            who.take(pa.array(np.flatnonzero(opens)[kept])),
+            pa.array(start[kept]),
+            pa.ListArray.from_arrays(pa.array(offsets), values),
+        ],
+        schema=SCHEMA,
+    )
+
+
+def _taken_out(
+    rows: pa.Table, query: pa.Array, rules: Rules, is_blocked: Callable[[str], bool]
+) -> np.ndarray:
+    """Rule 4: for each query the reason that takes it out of its session, or KEPT."""
+    removed = np.full(len(query), KEPT, np.int8)
+    if "users" in rows.column_names:
+        removed[_numpy(rows["users"]) < rules.min_users] = Reason.RARE
+    tokens = _numpy(pc.count_substring(query, " ")) + 1
+    removed[tokens > rules.max_query_tokens] = Reason.LONG_QUERY
+    if rules.block_list:
+        distinct = query.dictionary_encode()
+        blocked = np.array([is_blocked(text) for text in distinct.dictionary.to_pylist()], bool)
+        removed[blocked[_numpy(distinct.indices)]] = Reason.BLOCKED
+    return removed
+
+
+def _differs_from_above(values: pa.Array) -> np.ndarray:
+    """Whether each value is another than its predecessor; the first is."""
+    result = np.ones(len(values), bool)
+    if len(values) > 1:
+        result[1:] = _numpy(pc.not_equal(values.slice(1), values.slice(0, len(values) - 1)))
+    return result
+
+
+def _count(counts: Counter, reasons: np.ndarray) -> None:
+    for reason, number in zip(*_unique(reasons)):
+        counts[Reason(reason)] += number
+
+
+def _unique(values: np.ndarray):
+    found, numbers = np.unique(values, return_counts=True)
+    return found.tolist(), numbers.tolist()
+
+
+def _empty() -> pa.RecordBatch:
+    return pa.record_batch([pa.array([], field.type) for field in SCHEMA], schema=SCHEMA)
+
+
+def _numpy(values) -> np.ndarray:
+    if isinstance(values, pa.ChunkedArray):
+        return values.to_numpy()
+    return values.to_numpy(zero_copy_only=False)

@@ -1,0 +1,68 @@
+"""What runs on Spark's workers. Sent to them with this package; no fairseq there."""
+
+import json
+from collections import Counter
+from typing import Iterable, Iterator, List
+
+import numpy as np
+import pyarrow as pa
+
+from mtn_preprocess.log_lines import Layout, Location, read_lines
+from mtn_preprocess.reasons import Reason
+from mtn_preprocess.rules import Rules
+from mtn_preprocess.sessions import SCHEMA, SessionBatch, find_sessions
+
+# A session; or, after all sessions of a batch, the account of the batch.
+FOUND = SCHEMA.append(pa.field("account", pa.string()))
+
+
+class Reader:
+    """Addresses of files -> their lines."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for file in batch.to_pylist():
+                yield from read_lines(Location(**file), self.layout)
+
+
+class Finder:
+    """Sorted rows -> sessions and accounts, as rows of `FOUND`."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for found in find_sessions(batches, self.rules):
+            no_account = pa.nulls(found.sessions.num_rows, pa.string())
+            yield pa.record_batch([*found.sessions.columns, no_account], schema=FOUND)
+            account = {
+                "counts": list(found.counts.items()),
+                "rows_of_file": list(found.rows_of_file.items()),
+                "rejects": found.rejects.tolist(),
+                "reject_reasons": found.reject_reasons.tolist(),
+            }
+            no_session = [pa.nulls(1, field.type) for field in SCHEMA]
+            yield pa.record_batch([*no_session, pa.array([json.dumps(account)])], schema=FOUND)
+
+
+def unpacked(rows: Iterable) -> Iterator[SessionBatch]:
+    """The batches again, from their rows as they arrive at the driver."""
+    sessions: List[tuple] = []
+    for who, start, queries, packed in rows:
+        if packed is None:
+            sessions.append((who, start, queries))
+            continue
+        account = json.loads(packed)
+        columns = list(zip(*sessions)) or [(), (), ()]
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA)]
+        yield SessionBatch(
+            pa.record_batch(arrays, schema=SCHEMA),
+            Counter({Reason(k) if isinstance(k, int) else k: n for k, n in account["counts"]}),
+            Counter(dict(account["rows_of_file"])),
+            np.array(account["rejects"], np.int64),
+            np.array(account["reject_reasons"], np.int8),
+        )
+        sessions = []

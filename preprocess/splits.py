@@ -1,0 +1,75 @@
+"""Which split a session belongs to: by what it is, so not by row order, thread count or engine."""
+
+import hashlib
+from collections import Counter
+from decimal import Decimal
+from typing import Iterable, List
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mtn_preprocess.rules import SPLITS, Rules
+
+_HASH_BITS = 52  # 13 hexadecimal digits: a number that every language can hold
+
+
+def split_by_hash(sessions: pa.RecordBatch, wholes: pa.Array, rules: Rules) -> np.ndarray:
+    """The number of the split of each session.
+
+    The first 13 hexadecimal digits of SHA-256 of seed, user, start and queries (of seed and user
+    with `split_by` user), tab separated, as a number between 0 and 1.
+
+    Args:
+        wholes: the text of each session
+    """
+    parts = [pa.scalar(str(rules.seed)), sessions["who"]]
+    if rules.split_by == "session":
+        parts += [_time_text(sessions["start"]), wholes]
+    identities = pc.binary_join_element_wise(*parts, "\t").cast(pa.binary()).to_pylist()
+    sha256 = hashlib.sha256
+    digests = b"".join(sha256(identity).digest()[:8] for identity in identities)
+    places = np.frombuffer(digests, ">u8") >> np.uint64(64 - _HASH_BITS)
+    return np.searchsorted(_hash_bounds(rules), places.astype(np.int64), "right")
+
+
+def _hash_bounds(rules: Rules) -> np.ndarray:
+    """The first hash of the second split and of the third."""
+    shares = np.cumsum(rules.split[:-1])  # of decimals: exact
+    exact = [Decimal(share) * 2**_HASH_BITS / 100 for share in shares]
+    return np.array([int(bound.to_integral_value("ROUND_CEILING")) for bound in exact])
+
+
+def split_by_time(sessions: pa.RecordBatch, bounds: List[int]) -> np.ndarray:
+    return np.searchsorted(np.array(bounds), sessions["start"].to_numpy(), "right")
+
+
+def time_bounds(starts: Counter, rules: Rules) -> List[int]:
+    """The first second of the second split and of the third.
+
+    Sessions that start in the same second stay together: a split gets its share or a little more.
+
+    Args:
+        starts: how many sessions start at each second
+    """
+    total, before, bounds = sum(starts.values()), 0, []
+    shares = [sum(rules.split[: i + 1]) for i in range(len(SPLITS) - 1)]
+    for second in sorted(starts):
+        while len(bounds) < len(shares) and before * 100 >= shares[len(bounds)] * total:
+            bounds.append(second)
+        before += starts[second]
+    after = max(starts, default=0) + 1
+    return bounds + [after] * (len(shares) - len(bounds))
+
+
+def count_starts(batches: Iterable[pa.RecordBatch]) -> Counter:
+    starts: Counter = Counter()
+    for sessions in batches:
+        found, numbers = np.unique(sessions["start"].to_numpy(), return_counts=True)
+        starts.update(dict(zip(found.tolist(), numbers.tolist())))
+    return starts
+
+
+def _time_text(seconds: pa.Array) -> pa.Array:
+    """`2006-03-01 10:00:00`, as the log writes it."""
+    return seconds.cast(pa.timestamp("s")).cast(pa.string())
