@@ -18,13 +18,13 @@ venv: $(VENV)/.installed  ## make .venv: torch, fairseq, the tools and this proj
 demo: venv  ## the main job on the sample log, from raw log to suggestions
 	$(VENV)/bin/python examples/sample_log/demo.py
 
-test: venv  ## the whole test suite; narrow it down with ARGS="tests/unit -k mask"
+test: $(VENV)/.installed-spark  ## the whole test suite; narrow it down with ARGS="tests/unit -k mask"
 	$(call pytest,$(VENV)) $(ARGS)
 
-test-upstream: $(VENV_UPSTREAM)/.installed  ## the same suite on Python 3.10 and upstream fairseq
+test-upstream: $(VENV_UPSTREAM)/.installed-spark  ## the same suite on Python 3.10 and upstream fairseq
 	$(call pytest,$(VENV_UPSTREAM)) $(ARGS)
 
-coverage: venv  ## the suite again, with branch coverage
+coverage: $(VENV)/.installed-spark  ## the suite again, with branch coverage
 	$(call pytest,$(VENV)) --cov --cov-report=term $(ARGS)
 
 lint: venv  ## ruff and mypy, changing nothing
@@ -55,6 +55,11 @@ $(VENV)/.installed: setup.py constraints.txt
 
 $(VENV_UPSTREAM)/.installed: setup.py constraints.txt
 	$(call install,$(VENV_UPSTREAM),$(PYTHON_UPSTREAM),PYTHON_UPSTREAM)
+
+# The suite needs Spark, 500 MB that nobody else should wait for; and Java, 17 or later.
+%/.installed-spark: %/.installed
+	$(call pip,$*) --no-build-isolation -e '.[spark]'
+	@touch $@
 
 # $(call pytest,venv). Two workers with torch's threads each would fight for two cores. A file stays
 # on one worker, so that what its tests share (a trained model, say) is made once.

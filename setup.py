@@ -46,7 +46,8 @@ setup(
             "ruff",
         ],
         "preprocess": ["duckdb>=1.5", "pyarrow>=15", "tqdm"],
-        "spark": ["duckdb>=1.5", "pyarrow>=15", "pyspark>=4.0", "tqdm"],
+        # Spark wants pandas to hand over Arrow batches.
+        "spark": ["pandas>=2.2", "pyarrow>=18", "pyspark>=4.0", "tqdm"],
         "report": ["matplotlib"],
     },
     entry_points={
