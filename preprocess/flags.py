@@ -87,7 +87,7 @@ def _add_input(group: argparse._ArgumentGroup) -> None:
 
 def _add_rules(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    positive = _number(float, lambda value: value > 0, "more than 0")
+    positive = _number(float, lambda value: 0 < value < float("inf"), "more than 0, and finite")
     add("--mask-numbers", action="store_true", help="words of digits become <number>")
     add("--mask-emails", action="store_true", help="e-mail addresses become <email>")
     add("--gap-minutes", type=positive, metavar="M", help="a pause that starts a new session")

@@ -5,7 +5,8 @@ It is standard SQL, but for a few words that each engine defines its own way:
     fields(text)      the fields of a line, an array; width(array), field(array, n) from 1
     words(text)       ASCII text, lower case, everything but letters and digits one space
     matches(text, p)  whether a regular expression is found in the text
-    seconds(text)     `2006-03-01 10:00:00` in seconds, null if it is no such time
+    seconds(text)     `2006-03-01 10:00:00` in seconds, null if it is no such time: a fraction of a
+                      second, or a year that is not four digits, an engine might well read
 
 and two functions in Python, registered with each engine:
 
@@ -26,7 +27,8 @@ ORDER = ("who", "seconds", "query", "place")
 
 def rows(log: Log, rules: Rules) -> str:
     """SELECT place, who, seconds, query, reason (why it is no query, or 0), from `lines`."""
-    user, query, time = (f"trim(field(parts, {n}))" for n in log.layout.columns)
+    # Spaces alone: by default DuckDB would trim what Unicode calls a space too, Spark would not.
+    user, query, time = (f"trim(BOTH ' ' FROM field(parts, {n}))" for n in log.layout.columns)
     widths = ", ".join(map(str, log.layout.widths))
     return f"""
 WITH divided AS (
@@ -92,12 +94,13 @@ def _is_plain(rules: Rules) -> str:
 def _seconds(time_format: str) -> str:
     if time_format == AOL_TIME:
         return "seconds(time)"
+    # \z and not $, which to Java is also before a carriage return at the end.
     if time_format == "epoch":
         number = "try_cast(split_part(time, '.', 1) AS BIGINT)"
-        return f"CASE WHEN matches(time, '^[0-9]{{1,11}}([.][0-9]*)?$') THEN {number} END"
+        return rf"CASE WHEN matches(time, '^[0-9]{{1,11}}([.][0-9]*)?\z') THEN {number} END"
     if time_format == "epoch-ms":
         number = "try_cast(substring(time, 1, length(time) - 3) AS BIGINT)"
-        return f"CASE WHEN matches(time, '^[0-9]{{4,14}}$') THEN {number} END"
+        return rf"CASE WHEN matches(time, '^[0-9]{{4,14}}\z') THEN {number} END"
     return "seconds(read_time(time))"
 
 

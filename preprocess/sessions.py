@@ -6,6 +6,7 @@ user's query before, and each rule a comparison of neighbours.
 
 from collections import Counter
 from dataclasses import dataclass
+from decimal import Decimal
 from math import ceil
 from typing import Callable, Iterable, Iterator, List
 
@@ -106,7 +107,7 @@ def _sessions_of_issued(
     same_file = np.diff(file_of(place), prepend=file_of(place[0])) == 0
     counts[BACKWARDS] += int((same_user & (pause > 0) & moved_up & same_file).sum())
 
-    opens = ~same_user | (pause >= ceil(rules.gap_minutes * 60))
+    opens = ~same_user | (pause >= _seconds(rules.gap_minutes))
     session = np.cumsum(opens) - 1
     start = seconds[opens]
 
@@ -136,6 +137,11 @@ def _sessions_of_issued(
         ],
         schema=SCHEMA,
     )
+
+
+def _seconds(minutes: float) -> int:
+    """Whole seconds that are no less; exact: as floats, 16.1 minutes are more than 966 seconds."""
+    return ceil(Decimal(str(minutes)) * 60)
 
 
 def _taken_out(

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from typing import Iterable, Iterator, List
+from typing import Callable, Iterable, Iterator, List, Optional
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +46,16 @@ class Finder:
             }
             no_session = [pa.nulls(1, field.type) for field in SCHEMA]
             yield pa.record_batch([*no_session, pa.array([json.dumps(account)])], schema=FOUND)
+
+
+class OfText:
+    """A function of text as Spark calls it: for every row, also where there is no text."""
+
+    def __init__(self, function: Callable[[str], Optional[str]]) -> None:
+        self.function = function
+
+    def __call__(self, text: Optional[str]) -> Optional[str]:
+        return None if text is None else self.function(text)
 
 
 def unpacked(rows: Iterable) -> Iterator[SessionBatch]:

@@ -68,7 +68,8 @@ def block_list(entries: Iterable[str]) -> Callable[[str], bool]:
     """
     entries = list(entries)
     patterns = [entry[1:-1] for entry in entries if is_pattern(entry)]
-    phrases = [re.escape(normalise(entry)) for entry in entries if not is_pattern(entry)]
+    as_query = QueryReader()
+    phrases = [re.escape(as_query(entry)) for entry in entries if not is_pattern(entry)]
     if phrases:
         patterns.append(f"(?<![^ ])(?:{'|'.join(phrases)})(?![^ ])")
     searches = [re.compile(pattern).search for pattern in patterns]

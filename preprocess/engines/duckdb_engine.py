@@ -26,7 +26,8 @@ CREATE MACRO words(t) AS
          ELSE trim(regexp_replace(lower(t), '[^a-z0-9]+', ' ', 'g')) END;
 CREATE MACRO matches(t, pattern) AS regexp_matches(t, pattern);
 CREATE MACRO moment_in_seconds(m, t) AS
-    CASE WHEN t >= '0001' AND CAST(m AS VARCHAR) = t THEN CAST(epoch(m) AS BIGINT) END;
+    CASE WHEN length(t) = 19 AND t >= '0001' AND CAST(m AS VARCHAR) = t
+         THEN CAST(epoch(m) AS BIGINT) END;
 CREATE MACRO seconds(t) AS moment_in_seconds(try_cast(t AS TIMESTAMP), t);
 """
 

@@ -30,7 +30,7 @@ _WORDS_OF_SQL = [
     "words(t STRING) RETURNS STRING RETURN trim(regexp_replace(lower(t), '[^a-z0-9]+', ' '))",
     "matches(t STRING, pattern STRING) RETURNS BOOLEAN RETURN regexp_like(t, pattern)",
     "moment_in_seconds(m TIMESTAMP, t STRING) RETURNS BIGINT RETURN "
-    "CASE WHEN t >= '0001' AND CAST(m AS STRING) = t THEN unix_timestamp(m) END",
+    "CASE WHEN length(t) = 19 AND t >= '0001' AND CAST(m AS STRING) = t THEN unix_timestamp(m) END",
     "seconds(t STRING) RETURNS BIGINT RETURN moment_in_seconds(try_cast(t AS TIMESTAMP), t)",
 ]
 _SETTINGS = {
@@ -83,8 +83,12 @@ class SparkEngine(Engine):
         return parallel.map(checksum).collect()
 
     def sessions(self, log: Log, rules: Rules, progress: Progress) -> Iterator[SessionBatch]:
-        self._spark.udf.register("read_query", QueryReader(rules.mask_numbers, rules.mask_emails))
-        self._spark.udf.register("read_time", time_reader(log.time_format))
+        functions = {
+            "read_query": QueryReader(rules.mask_numbers, rules.mask_emails),
+            "read_time": time_reader(log.time_format),
+        }
+        for name, function in functions.items():
+            self._spark.udf.register(name, spark_worker.OfText(function))
         self._lines(log).createOrReplaceTempView("lines")
         rows = self._spark.sql(row_query.rows(log, rules))
         if rules.min_users > 1:
