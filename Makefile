@@ -8,10 +8,10 @@ VENV := .venv
 VENV_UPSTREAM := .venv-upstream
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-upstream coverage lint format wheel clean distclean
+.PHONY: help venv demo test test-upstream coverage bench-preprocess lint format wheel clean distclean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: $(VENV)/.installed  ## make .venv: torch, fairseq, the tools and this project
 
@@ -26,6 +26,9 @@ test-upstream: $(VENV_UPSTREAM)/.installed-spark  ## the same suite on Python 3.
 
 coverage: $(VENV)/.installed-spark  ## the suite again, with branch coverage
 	$(call pytest,$(VENV)) --cov --cov-report=term $(ARGS)
+
+bench-preprocess: $(VENV)/.installed-bench  ## time and memory on 36 million rows, half an hour
+	$(VENV)/bin/python benchmarks/preprocess/run.py $(ARGS)
 
 lint: venv  ## ruff and mypy, changing nothing
 	$(VENV)/bin/ruff check .
@@ -59,6 +62,10 @@ $(VENV_UPSTREAM)/.installed: setup.py constraints.txt
 # The suite needs Spark, 500 MB that nobody else should wait for; and Java, 17 or later.
 %/.installed-spark: %/.installed
 	$(call pip,$*) --no-build-isolation -e '.[spark]'
+	@touch $@
+
+%/.installed-bench: %/.installed-spark
+	$(call pip,$*) --no-build-isolation -e '.[bench]'
 	@touch $@
 
 # $(call pytest,venv). Two workers with torch's threads each would fight for two cores. A file stays

@@ -49,6 +49,7 @@ setup(
         # Spark wants pandas to hand over Arrow batches.
         "spark": ["pandas>=2.2", "pyarrow>=18", "pyspark>=4.0", "tqdm"],
         "report": ["matplotlib"],
+        "bench": ["matplotlib", "pandas>=2.2", "psutil"],
     },
     entry_points={
         "console_scripts": [
