@@ -5,5 +5,7 @@ from . import compat
 compat.allow_plain_types_in_checkpoints()
 compat.import_fairseq_quietly()
 
-from .models import mtn  # noqa: E402, F401
+from .criterions import entropy_regularized_cross_entropy  # noqa: E402, F401
+from .data import session_sentencepiece  # noqa: E402, F401
+from .models import hlstm, mtn, seq2seq_attn, transformer_session  # noqa: E402, F401
 from .tasks import session_to_query  # noqa: E402, F401

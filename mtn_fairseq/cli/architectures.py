@@ -1,6 +1,8 @@
 """`mtn-architectures`: what this package registers, and how large it is."""
 
 import argparse
+import logging
+import warnings
 from contextlib import nullcontext
 from typing import ContextManager, List, Optional, Sequence, Tuple
 
@@ -67,9 +69,11 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         help="symbols in the dictionary (default: %(default)s, the paper's for AOL)",
     )
     args = parser.parse_args(argv)
+    warnings.simplefilter("ignore")  # fairseq and hydra, about each other
+    logging.disable(logging.WARNING)
     print(f"| architecture | parameters (V = {args.vocabulary:,}) | outside embedding and output |")
     print("|---|---|---|")
-    for name in registered_architectures():
+    for name in sorted(registered_architectures()):
         with without_allocating():
             count, body = parameters(build(name, args.vocabulary), args.vocabulary)
         print(f"| `{name}` | {count:,} | {body:,} |")

@@ -2,7 +2,7 @@
 
 import logging
 from pathlib import Path
-from typing import Iterable, List, Set
+from typing import Iterable, List, Optional, Set, TextIO, Union
 
 from fairseq import tokenizer
 from fairseq.data import Dictionary
@@ -10,8 +10,20 @@ from fairseq.data import Dictionary
 from ..errors import InputError
 from .session_text import QUERY_SEPARATOR, SESSION_SEPARATOR, is_separator, separator
 from .text_checks import check_pairs, numbered_lines
+from .word_pieces import MODEL, PieceEncoder, has_pieces
 
 logger = logging.getLogger(__name__)
+
+
+class SessionDictionary(Dictionary):
+    """Any fairseq command reads its file; what its words were cut by is saved beside it."""
+
+    model: Optional[Path] = None
+
+    def save(self, f: Union[str, TextIO]) -> None:
+        super().save(f)
+        if self.model is not None and isinstance(f, str):
+            Path(f).with_name(MODEL).write_bytes(self.model.read_bytes())
 
 
 def build_session_dictionary(
@@ -20,9 +32,10 @@ def build_session_dictionary(
     """Count the words of training text; `<q>` and `<session>` get the first indices, 4 and 5.
 
     They are ordinary words of the saved file, so that any fairseq command reads it with the same
-    indices. Text is checked before anything is written.
+    indices. Text is checked before anything is written. Where the text is in word pieces, all
+    pieces of its model are words, also those that other training words happen not to need.
     """
-    dictionary = Dictionary()
+    dictionary = SessionDictionary()
     specials = dictionary.nspecial
     for word in (QUERY_SEPARATOR, SESSION_SEPARATOR):
         dictionary.add_symbol(word, n=0)
@@ -32,6 +45,11 @@ def build_session_dictionary(
     dictionary.finalize(threshold=threshold, nwords=nwords, padding_factor=1)
     for word in _higher_separators(filenames):
         dictionary.add_symbol(word, n=0)
+    if has_pieces(dictionary.symbols):
+        dictionary.model = _model_beside(filenames)
+    if dictionary.model is not None:
+        for piece in PieceEncoder(dictionary.model).pieces():
+            dictionary.add_symbol(piece, n=0)
     dictionary.pad_to_multiple_(padding_factor)
     dictionary.nspecial = specials
     return dictionary
@@ -73,6 +91,11 @@ def _higher_separators(filenames: Iterable[str]) -> List[str]:
             if "<unit" in line:
                 found.update(filter(is_separator, line.split()))
     return sorted(found - {QUERY_SEPARATOR, SESSION_SEPARATOR})
+
+
+def _model_beside(filenames: Iterable[str]) -> Optional[Path]:
+    models = {Path(filename).with_name(MODEL) for filename in filenames}
+    return next((model for model in sorted(models) if model.is_file()), None)
 
 
 def find_separators(dictionary: Dictionary, path: str) -> List[int]:

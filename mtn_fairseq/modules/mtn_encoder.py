@@ -7,7 +7,7 @@ from fairseq.models.transformer import TransformerEncoderBase
 from torch import Tensor, nn
 
 from .limits import check_fits
-from .session_layout import SessionLayout
+from .session_layout import SessionLayout, query_rows
 from .unit_projection import parts_so_far
 
 
@@ -55,7 +55,9 @@ class MTNEncoder(FairseqEncoder):
         `encoder_out` is (T, B, C) in the places of `src_tokens`, or (longest last query, B, C).
         """
         layout = SessionLayout(src_tokens, self.separators, self.padding_idx)
-        rows = self._rows(src_tokens, layout)  # (N, L)
+        rows = query_rows(  # (N, L)
+            src_tokens, layout, self.separators, self.padding_idx, self.dictionary.eos()
+        )
         check_fits("tokens in a query", rows.size(1), self.query_encoder.max_source_positions)
         exists = rows.ne(self.padding_idx)
         tokens = self.query_encoder(rows)["encoder_out"][0].transpose(0, 1)  # (N, L, C)
@@ -77,14 +79,6 @@ class MTNEncoder(FairseqEncoder):
             "src_tokens": [],
             "src_lengths": [exists.sum(1, keepdim=True).int()],
         }
-
-    def _rows(self, src_tokens: Tensor, layout: SessionLayout) -> Tensor:
-        """(B, T) -> (N, L): one query a row, each ending in `<q>` whatever ended it in the source,
-        so that a query is encoded alike wherever it stands."""
-        ends = src_tokens.eq(self.dictionary.eos())
-        for separator in self.separators[1:]:
-            ends |= src_tokens.eq(separator)
-        return layout.rows(src_tokens.masked_fill(ends, self.separators[0]), self.padding_idx)
 
     def _levels_up(self, tokens: Tensor, layout: SessionLayout) -> List[Tensor]:
         """(N, L, C), zero at padding -> the codes (B, Q, C) of level 2, 3, …, K."""

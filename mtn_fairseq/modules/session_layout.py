@@ -94,6 +94,19 @@ class SessionLayout:
         return LevelView(position, (same_unit & earlier & ends_part.unsqueeze(1)) | itself)
 
 
+def query_rows(
+    src_tokens: Tensor, layout: SessionLayout, separators: Sequence[int], padding_idx: int, eos: int
+) -> Tensor:
+    """(B, T) -> (N, L): one query a row, each ending in `<q>` whatever ended it in the source.
+
+    So a query is encoded alike wherever it stands.
+    """
+    ends = src_tokens.eq(eos)
+    for separator in separators[1:]:
+        ends |= src_tokens.eq(separator)
+    return layout.rows(src_tokens.masked_fill(ends, separators[0]), padding_idx)
+
+
 def _steps_since_start(ends_query: Tensor, exists: Tensor) -> Tensor:
     """(B, T) position of each token within its query, whichever side the padding is on."""
     starts = exists.clone()

@@ -15,7 +15,10 @@ from torch import Tensor
 
 from ..data.binarised import load_pairs
 from ..data.session_dictionary import build_session_dictionary, find_separators
+from ..data.session_sentencepiece import SessionSentencepiece, SessionSentencepieceConfig
+from ..data.session_text import QUERY_SEPARATOR
 from ..data.session_to_query_dataset import SessionSource, SessionToQueryDataset, TokenLines
+from ..data.word_pieces import MODEL, has_pieces
 from ..errors import InputError
 from ..flags import one_int_per_level
 
@@ -78,6 +81,9 @@ class SessionToQueryTask(TranslationTask):
                 "binarise with --joined-dictionary",
                 cfg.data,
             )
+        self.in_pieces = has_pieces(src_dict.symbols)
+        if self.in_pieces and cfg.eval_bleu_remove_bpe is None:
+            cfg.eval_bleu_remove_bpe = "sentencepiece"  # --eval-bleu is to compare words
 
     @classmethod
     def setup_task(cls, cfg: SessionToQueryConfig, **kwargs: object) -> "SessionToQueryTask":
@@ -141,6 +147,22 @@ class SessionToQueryTask(TranslationTask):
             self.longest_source, getattr(cfg, "max_source_positions", self.longest_source)
         )
         return super().build_model(cfg, *args, **kwargs)
+
+    def build_bpe(self, cfg: Any) -> Any:
+        """Plain text from word pieces and the reverse, without being told to."""
+        chosen = super().build_bpe(cfg)
+        if chosen is not None:
+            if QUERY_SEPARATOR not in chosen.encode(f"a {QUERY_SEPARATOR} b").split():
+                raise InputError(
+                    f"this --bpe does not keep {QUERY_SEPARATOR}, and queries would run together",
+                    "leave it out, or use --bpe session_sentencepiece",
+                )
+            return chosen
+        if not self.in_pieces:
+            return None
+        model = Path(utils.split_paths(self.cfg.data)[0]) / MODEL  # fairseq-preprocess put it there
+        path = str(model) if model.is_file() else None
+        return SessionSentencepiece(SessionSentencepieceConfig(sentencepiece_model=path))
 
     def inference_step(
         self,

@@ -50,8 +50,19 @@ MTN_MODELS = {
         "--layernorm-embedding --share-decoder-input-output-embed",
     ),
 }
+_LSTM = "--encoder-embed-dim 12 --encoder-hidden-size 8 --dropout 0.1"
+_FLAT = f"{SMALL} --encoder-layers 2"
+OTHER_MODELS = {
+    "seq2seq": ("seq2seq_attn", _LSTM),
+    "seq2seq-last": ("seq2seq_attn", f"{_LSTM} --source-context last"),
+    "hlstm": ("hlstm", _LSTM),
+    "mnsrf": ("mnsrf", _LSTM),
+    "transformer": ("transformer_session", _FLAT),
+    "transformer-last": ("transformer_session", f"{_FLAT} --source-context last"),
+    "transformer-post-norm": ("transformer_session", f"{_FLAT} --post-norm"),
+}
 # What must hold for every encoder that reads sessions is tested over this list.
-ALL_MODELS = dict(MTN_MODELS)
+ALL_MODELS = {**MTN_MODELS, **OTHER_MODELS}
 
 
 # --- dictionary, task, model ----------------------------------------------------------------------

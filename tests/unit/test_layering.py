@@ -17,9 +17,10 @@ ALLOWED = {
     "errors": ([], []),
     "compat": ([], []),
     "flags": (["errors"], []),
-    "data": (["errors"], ["fairseq.data", "fairseq.tokenizer"]),
+    # fairseq.dataclass for the flags of a --bpe, which fairseq keeps among its data too
+    "data": (["errors"], ["fairseq.data", "fairseq.dataclass", "fairseq.tokenizer"]),
     # fairseq.distributed for `fsdp_wrap`, which fairseq's own makers of layers end with
-    "modules": ([], ["fairseq.modules", "fairseq.models", "fairseq.distributed"]),
+    "modules": ([], ["fairseq.modules", "fairseq.models", "fairseq.distributed", "fairseq.utils"]),
     "models": (["modules", "errors", "flags"], ["fairseq"]),
     "criterions": ([], ["fairseq"]),
     "scoring": (["errors"], ["fairseq"]),
@@ -74,7 +75,7 @@ def test_imports(path):
         return  # the package itself imports all that is registered
     ours, fairseqs = ALLOWED[part]
     ours = [f"mtn_fairseq.{name}" for name in (part, *ours)]
-    others = THIRD_PARTY.get(part, ["torch", "numpy", "omegaconf", "sacrebleu"])
+    others = THIRD_PARTY.get(part, ["torch", "numpy", "omegaconf", "sacrebleu", "sentencepiece"])
     for name in imports(path):
         top = name.partition(".")[0]
         if top == "mtn_fairseq":

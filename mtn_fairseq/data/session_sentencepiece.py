@@ -1,0 +1,46 @@
+"""`--bpe session_sentencepiece`: word pieces for text that is typed, and plain text from them."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Optional
+
+from fairseq.data.encoders import register_bpe
+from fairseq.dataclass import FairseqDataclass
+
+from ..errors import InputError
+from .word_pieces import MODEL, WORD_START, PieceEncoder, decode_pieces
+
+
+@dataclass
+class SessionSentencepieceConfig(FairseqDataclass):
+    # The name that fairseq's own --bpe sentencepiece uses, and fairseq.hub_utils looks for.
+    sentencepiece_model: Optional[str] = field(
+        default=None,
+        metadata={"help": f"path to {MODEL}, which is needed where plain text is typed"},
+    )
+
+
+@register_bpe("session_sentencepiece", dataclass=SessionSentencepieceConfig)
+class SessionSentencepiece:
+    """As fairseq's `sentencepiece`, but separators are kept: that one would cut `<q>` into pieces.
+
+    Decoding needs no model.
+    """
+
+    def __init__(self, cfg: SessionSentencepieceConfig) -> None:
+        path = cfg.sentencepiece_model
+        self._encoder = None if path is None else PieceEncoder(Path(path))
+
+    def encode(self, line: str) -> str:
+        if WORD_START in line:
+            return line  # a line of prepared text
+        if self._encoder is None:
+            raise InputError(
+                "the data are in word pieces, and what is typed cannot be cut without the model",
+                f"copy {MODEL} from the prepared text into the data folder, or pass "
+                "--bpe session_sentencepiece --sentencepiece-model FILE",
+            )
+        return self._encoder(line)
+
+    def decode(self, line: str) -> str:
+        return decode_pieces(line)

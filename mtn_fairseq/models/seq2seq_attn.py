@@ -1,0 +1,50 @@
+"""`seq2seq_attn`: a bidirectional LSTM over the flat session, an LSTM decoder with attention."""
+
+from argparse import Namespace
+from dataclasses import dataclass, field
+
+from fairseq.dataclass import ChoiceEnum
+from fairseq.models import register_model, register_model_architecture
+from fairseq.models.lstm import LSTMCell
+from fairseq.tasks import FairseqTask
+
+from ..modules.flat_source import SOURCE_CONTEXTS
+from ..modules.recurrent_decoders import AttentionLSTMDecoder
+from ..modules.recurrent_encoders import FlatLSTMEncoder
+from .recurrent_options import RecurrentOptions, bidirectional_lstm, decoder_parts
+from .session_model import SessionModel, separators_of
+
+
+@dataclass
+class Seq2SeqAttnConfig(RecurrentOptions):
+    source_context: ChoiceEnum(SOURCE_CONTEXTS) = field(  # type: ignore[valid-type]
+        default="session",
+        metadata={"help": "what is read: the whole session, flat, or its last query only"},
+    )
+
+
+@register_model("seq2seq_attn", dataclass=Seq2SeqAttnConfig)
+class Seq2SeqAttnModel(SessionModel):
+    """Luong's global attention (dot product), the previous context fed to the next step."""
+
+    @classmethod
+    def build_model(cls, cfg: Seq2SeqAttnConfig, task: FairseqTask) -> "Seq2SeqAttnModel":
+        lstm = bidirectional_lstm(cfg, task)
+        state = lstm.output_units
+        cell = LSTMCell(cfg.encoder_embed_dim + state, state)
+        return cls(
+            FlatLSTMEncoder(lstm, separators_of(task), str(cfg.source_context)),
+            AttentionLSTMDecoder(cell, *decoder_parts(cfg, task, lstm, features=2 * state)),
+        )
+
+
+@register_model_architecture("seq2seq_attn", "seq2seq_attn_aol")
+def seq2seq_attn_aol(args: Namespace) -> None:
+    """The paper's size (Section 5.2)."""
+
+
+@register_model_architecture("seq2seq_attn", "seq2seq_attn_small")
+def seq2seq_attn_small(args: Namespace) -> None:
+    """For one machine without a GPU; the size of the other `…_small` ones."""
+    args.encoder_embed_dim = getattr(args, "encoder_embed_dim", 192)
+    args.encoder_hidden_size = getattr(args, "encoder_hidden_size", 200)

@@ -1,0 +1,138 @@
+"""Encoders of LSTMs: over a flat source, and over queries and then sessions.
+
+Both return, beside what attention needs, the state that their decoder starts from, as `hidden` and
+`cell` (B, H).
+"""
+
+from typing import Dict, List, Optional, Sequence, Tuple
+
+import torch
+from fairseq.models import FairseqEncoder
+from fairseq.models.lstm import LSTMEncoder
+from fairseq.modules import FairseqDropout
+from fairseq.utils import convert_padding_direction
+from torch import Tensor, nn
+
+from .flat_source import flat_source
+from .session_layout import SessionLayout, query_rows
+
+EncoderOut = Dict[str, List[Tensor]]
+
+
+class FlatLSTMEncoder(FairseqEncoder):
+    """One bidirectional LSTM over the tokens of a source.
+
+    Args:
+        lstm: fairseq's, bidirectional, of one layer, for padding on the right
+        separators: dictionary indices of `<q>`, `<session>`, …
+        source_context: the whole `session`, or its `last` query
+    """
+
+    def __init__(self, lstm: LSTMEncoder, separators: Sequence[int], source_context: str) -> None:
+        super().__init__(lstm.dictionary)
+        self.lstm = lstm
+        self.separators = list(separators)
+        self.source_context = source_context
+
+    def forward(
+        self, src_tokens: Tensor, src_lengths: Optional[Tensor] = None, **unused: object
+    ) -> EncoderOut:
+        """src_tokens (B, T) -> codes (T, B, 2·hidden) and the last states of both directions."""
+        padding = self.lstm.padding_idx
+        tokens = flat_source(src_tokens, self.source_context, self.separators, padding)
+        tokens = convert_padding_direction(tokens, padding, left_to_right=True)
+        lengths = tokens.ne(padding).sum(1)
+        tokens = tokens[:, : int(lengths.max())]
+        codes, hidden, cell, padded = self.lstm(tokens, lengths, enforce_sorted=False)
+        return {
+            "encoder_out": [codes],
+            "encoder_padding_mask": [padded.transpose(0, 1)],
+            "hidden": [hidden[0]],
+            "cell": [cell[0]],
+        }
+
+    def reorder_encoder_out(self, encoder_out: EncoderOut, new_order: Tensor) -> EncoderOut:
+        return reorder(encoder_out, new_order)
+
+    def max_positions(self) -> int:
+        return self.lstm.max_source_positions
+
+
+class HierarchicalLSTMEncoder(FairseqEncoder):
+    """A bidirectional LSTM over the tokens of each query, one LSTM over the queries.
+
+    Args:
+        query_lstm: fairseq's, bidirectional, of one layer; a query is its last states, side by side
+        session_lstm: a step a query
+        dropout: between the two
+        separators: dictionary indices of `<q>`, `<session>`, …; all of them just end a query here
+        max_source_positions: tokens of the longest flat source
+    """
+
+    def __init__(
+        self,
+        query_lstm: LSTMEncoder,
+        session_lstm: nn.LSTMCell,
+        dropout: float,
+        separators: Sequence[int],
+        max_source_positions: int,
+    ) -> None:
+        super().__init__(query_lstm.dictionary)
+        self.query_lstm = query_lstm
+        self.session_lstm = session_lstm
+        self.dropout = FairseqDropout(dropout, module_name=self.__class__.__name__)
+        self.separators = list(separators)
+        self.max_source_positions = max_source_positions
+
+    def forward(
+        self, src_tokens: Tensor, src_lengths: Optional[Tensor] = None, **unused: object
+    ) -> EncoderOut:
+        """src_tokens (B, T) -> the state of the session after its last query."""
+        layout = SessionLayout(src_tokens, self.separators, self.query_lstm.padding_idx)
+        hidden, cell = self._states(layout.slots(self._queries(src_tokens, layout)))  # (B, Q, H)
+        sessions = torch.arange(src_tokens.size(0), device=src_tokens.device)
+        last = sessions, layout.queries - 1
+        hidden, cell = hidden[last], cell[last]  # (B, H)
+        return {
+            # One code, for whoever wants to look at a source.
+            "encoder_out": [hidden.unsqueeze(0)],
+            "encoder_padding_mask": [torch.zeros_like(hidden[:, :1], dtype=torch.bool)],
+            "hidden": [hidden],
+            "cell": [cell],
+        }
+
+    def _queries(self, src_tokens: Tensor, layout: SessionLayout) -> Tensor:
+        """(B, T) -> (N, H): one vector a query."""
+        padding = self.query_lstm.padding_idx
+        rows = query_rows(src_tokens, layout, self.separators, padding, self.dictionary.eos())
+        lengths = rows.ne(padding).sum(1)
+        _, hidden, _, _ = self.query_lstm(rows, lengths, enforce_sorted=False)
+        return self.dropout(hidden[0])
+
+    def _states(self, queries: Tensor) -> Tuple[Tensor, Tensor]:
+        """(B, Q, H) -> hidden and cell states (B, Q, H) after each query.
+
+        What stands beyond the end of a session is run over as well, and never read.
+        """
+        state = (torch.zeros_like(queries[:, 0]), torch.zeros_like(queries[:, 0]))
+        hidden, cell = [], []
+        for query in queries.unbind(1):
+            state = self.session_lstm(query, state)
+            hidden.append(state[0])
+            cell.append(state[1])
+        return torch.stack(hidden, 1), torch.stack(cell, 1)
+
+    def reorder_encoder_out(self, encoder_out: EncoderOut, new_order: Tensor) -> EncoderOut:
+        return reorder(encoder_out, new_order)
+
+    def max_positions(self) -> int:
+        return self.max_source_positions
+
+
+def reorder(encoder_out: EncoderOut, new_order: Tensor) -> EncoderOut:
+    """The sources of a batch in another order, or several times, as beam search wants them."""
+    batch_dimension = {"encoder_out": 1}  # (T, B, C); all others begin with B
+    return {
+        key: [value.index_select(batch_dimension.get(key, 0), new_order) for value in values]
+        for key, values in encoder_out.items()
+    }
