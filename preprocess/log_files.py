@@ -1,9 +1,12 @@
 """What is to be read: files, folders and patterns, their format, and where their columns are."""
 
+import codecs
 import glob
+import json
 import os
 from dataclasses import dataclass, replace
-from typing import List, NamedTuple, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -13,9 +16,13 @@ from mtn_preprocess.log_lines import (
     Damaged,
     Layout,
     Location,
+    column_text,
+    decompressed,
     find,
+    one_line,
     read_lines,
 )
+from mtn_preprocess.reasons import Reason
 
 AOL_COLUMNS = ("AnonID", "Query", "QueryTime")
 AOL_WIDTHS = (3, 5)  # the last two columns, rank and address of a click, may be missing
@@ -33,6 +40,12 @@ _KINDS = {
 }
 KINDS = tuple(dict.fromkeys(_KINDS.values()))
 _PACKED = (".gz", ".zst", ".zstd")
+_AOL_HEADERS = (
+    "\t".join([*AOL_COLUMNS, "ItemRank", "ClickURL"]),
+    "\t".join(AOL_COLUMNS),
+)
+_START = 1 << 20  # bytes of a file of JSON in which each field must be there once
+_SEE_COLUMNS = "see --user-column, --query-column, --time-column, --format"
 
 
 class LogFile(NamedTuple):
@@ -72,16 +85,19 @@ def find_log(
         kind: of format, or `auto` to go by the names of the files
     """
     files = _find_files(addresses)
-    kinds = {_kind(file) if kind == "auto" else kind for file in files}
+    kinds = {_kind(file.location.name) if kind == "auto" else kind for file in files}
     if len(kinds) > 1:
         raise InputError(
             f"files of several formats: {', '.join(sorted(kinds))}",
             "prepare them apart, or say --format if they are the same",
         )
-    layouts = [_layout(file, kinds.copy().pop(), columns) for file in files]
-    layout = next((each for each in layouts if each.header), layouts[0])
+    kind = kinds.pop()
+    layouts = [_layout(file.location, kind, columns) for file in files]
+    # The rest of a header may differ, where its columns are those of the others.
+    headers = dict.fromkeys(header for each in layouts for header in each.headers)
+    layout = replace(layouts[0], headers=tuple(headers))
     for file, other in zip(files, layouts):
-        if other != layout and other != replace(layout, header=""):
+        if replace(other, headers=layout.headers) != layout:
             raise InputError(
                 "its columns are not those of the first file",
                 "prepare them apart, or bring them into one form",
@@ -94,44 +110,47 @@ def find_log(
 
 
 def _find_files(addresses: Sequence[str]) -> List[LogFile]:
-    found: List[str] = []
-    for address in addresses:
-        found += _expand(str(address))
-    twice = [address for address in found if found.count(address) > 1]
-    if twice:
-        raise InputError("named twice", "its rows would count twice: name it once", twice[0])
-    files = []
-    for number, address in enumerate(found):
+    files: Dict[Tuple[str, str], LogFile] = {}
+    for address in (each for given in addresses for each in _expand(str(given))):
+        if set(address) & set("\t\r\n"):  # would break lines of messages and of rejects.tsv
+            raise InputError("a tab or line break in its name", "rename it", repr(address))
         filesystem, path = find(address)
         size = filesystem.get_file_info(path).size or 0
         if not size:
             raise InputError("empty file", "leave it out, or fetch it again", address)
-        files.append(LogFile(Location(number, address), size))
-    return files
+        is_local = isinstance(filesystem, pa.fs.LocalFileSystem)
+        identity = filesystem.type_name, os.path.realpath(path) if is_local else path
+        if identity in files:
+            raise InputError("named twice", "its rows would count twice: name it once", address)
+        files[identity] = LogFile(Location(len(files), address), size)
+    return list(files.values())
 
 
 def _expand(address: str) -> List[str]:
     """The files of a folder or a pattern, by name; or the file itself."""
     try:
         filesystem, path = find(address)
-        info = filesystem.get_file_info(path)
+        kind = filesystem.get_file_info(path).type
+        if kind == pa.fs.FileType.Directory:
+            inside = filesystem.get_file_info(pa.fs.FileSelector(path))
     except (pa.ArrowException, OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(reason, "check the address and the access to it", address) from None
-    if info.type == pa.fs.FileType.Directory:
-        inside = filesystem.get_file_info(pa.fs.FileSelector(path))
-        names = [each.path for each in inside if each.is_file and _looks_like_a_log(each.base_name)]
-        remedy = (
-            f"name them: a folder's files count if they end with {', '.join(_KINDS)} (.gz, .zst)"
-        )
-        return _with_scheme(address, sorted(names)) or _nothing(
-            "no logs in this folder", remedy, address
-        )
-    if info.type == pa.fs.FileType.File:
+        raise InputError(
+            one_line(error), "check the address and the access to it", address
+        ) from None
+    if kind == pa.fs.FileType.Directory:
+        names = sorted(each.base_name for each in inside if each.is_file)
+        found = [_within(address, name) for name in names if _looks_like_a_log(name)]
+        endings = ", ".join(_KINDS)
+        remedy = f"name them: of a folder, files that end with {endings} (.gz, .zst) are read"
+        return found or _nothing("no logs in this folder", remedy, address)
+    if kind == pa.fs.FileType.File:
         return [address]
+    if kind == pa.fs.FileType.Unknown:
+        return _nothing("not a file", "a log is read more than once: no pipe can be", address)
     if "://" not in address and glob.has_magic(address):
-        names = [each for each in glob.glob(address, recursive=True) if os.path.isfile(each)]
-        return sorted(names) or _nothing("no file fits this pattern", "check it", address)
+        names = sorted(filter(os.path.isfile, glob.glob(address, recursive=True)))
+        found = [name for name in names if not _is_readme(name)]
+        return found or _nothing("no file fits this pattern", "check it", address)
     return _nothing("no such file", "check the path of the log", address)
 
 
@@ -139,76 +158,118 @@ def _nothing(reason: str, remedy: str, address: str) -> List[str]:
     raise InputError(reason, remedy, address)
 
 
-def _with_scheme(address: str, paths: List[str]) -> List[str]:
-    """Paths of a filesystem as addresses again."""
-    scheme = address.split("://", 1)[0] + "://" if "://" in address else ""
-    return [scheme + path for path in paths]
+def _within(folder: str, name: str) -> str:
+    """The address of a file in a folder."""
+    if "://" not in folder:
+        return os.path.join(folder, name)
+    base, question, options = folder.partition("?")  # s3://bucket/logs?region=…
+    return f"{base.rstrip('/')}/{quote(name)}{question}{options}"
 
 
 def _extension(name: str) -> str:
+    name = name.lower()
     for packed in _PACKED:
         if name.endswith(packed):
             name = name[: -len(packed)]
-    return os.path.splitext(name)[1].lower()
+    return os.path.splitext(name)[1]
 
 
 def _looks_like_a_log(name: str) -> bool:
-    # The AOL collection comes with a U500k_README.txt.
-    return not name.startswith(".") and _extension(name) in _KINDS and "README" not in name.upper()
+    return not name.startswith(".") and _extension(name) in _KINDS and not _is_readme(name)
 
 
-def _kind(file: LogFile) -> str:
-    return _KINDS.get(_extension(file.location.address), "tsv")
+def _is_readme(name: str) -> bool:
+    return "README" in os.path.basename(name).upper()  # AOL's is called U500k_README.txt
+
+
+def _kind(name: str) -> str:
+    return _KINDS.get(_extension(name), "tsv")
 
 
 # --- columns -------------------------------------------------------------------------------------
 
 
-def _layout(file: LogFile, kind: str, columns: Tuple[str, str, str]) -> Layout:
-    address = file.location.address
+def _layout(location: Location, kind: str, columns: Tuple[str, str, str]) -> Layout:
     try:
         if kind == "parquet":
-            with file.location.open() as stream:
-                _must_have(columns, pa.parquet.ParquetFile(stream).schema_arrow.names, address)
-            return Layout(kind, columns)
+            return _parquet_layout(location, columns)
+        with location.open() as file:
+            start = decompressed(file).read(_START)
+        if start in (b"", codecs.BOM_UTF8):
+            raise InputError("empty file", "leave it out, or fetch it again", location.address)
+        if start.startswith(b"PAR1"):
+            raise InputError("a Parquet file", "say --format parquet", location.address)
         if kind == "jsonl":
-            return Layout(kind, columns)
-        first = _first_row(file, kind)
+            return _json_layout(start, columns, location.address)
+        return _text_layout(location, kind, columns)
     except (Damaged, pa.ArrowException, OSError) as error:
-        raise InputError(
-            str(error).splitlines()[0], "check the file and its format", address
-        ) from None
-    return _text_layout(first, kind, columns, address)
+        remedy = "check that it is whole, may be read, and is of this --format"
+        raise InputError(one_line(error), remedy, location.address) from None
 
 
-def _first_row(file: LogFile, kind: str) -> List[str]:
-    batches = read_lines(file.location, Layout(kind, AOL_COLUMNS))
-    text = next(batches).column("text")[0].as_py()
-    return text.split("\t") if text else []
-
-
-def _text_layout(
-    first: List[str], kind: str, columns: Tuple[str, str, str], address: str
-) -> Layout:
-    if all(name.isdigit() and int(name) > 0 for name in columns):
-        numbers = tuple(map(int, columns))
-        if max(numbers) > len(first):
-            remedy = "see --user-column, --query-column, --time-column, --format"
-            raise InputError(f"its first line has {len(first)} columns", remedy, address)
-        return Layout(kind, columns, numbers, (len(first),))  # type: ignore[arg-type]
-    if columns == AOL_COLUMNS and not set(columns) & set(first):
-        return Layout(kind, columns, widths=AOL_WIDTHS)  # AOL's own, without a header
-    _must_have(columns, first, address)
-    numbers = tuple(first.index(name) + 1 for name in columns)
-    widths = AOL_WIDTHS if columns == AOL_COLUMNS and len(first) in AOL_WIDTHS else (len(first),)
-    return Layout(kind, columns, numbers, widths, "\t".join(first))  # type: ignore[arg-type]
-
-
-def _must_have(columns: Sequence[str], present: Sequence[str], address: str) -> None:
+def _parquet_layout(location: Location, columns: Tuple[str, str, str]) -> Layout:
+    with location.open() as file:
+        schema = pa.parquet.ParquetFile(file).schema_arrow
     for name in columns:
-        if name not in present:
-            raise InputError(
-                f"no column {name!r}; there are: {', '.join(map(repr, present))}"[:500],
-                "say --user-column, --query-column, --time-column (and --format, if it is wrong)",
-                address,
-            )
+        if name not in schema.names:
+            reason = f"no column {name!r}; there are: {', '.join(map(repr, schema.names))}"[:500]
+            raise InputError(reason, _SEE_COLUMNS, location.address)
+        _refuse_twice(name, schema.names, location.address)
+        kind = schema.field(name).type
+        try:
+            column_text(pa.nulls(0, kind))
+        except pa.ArrowNotImplementedError:
+            reason = f"column {name!r} is of type {kind}"
+            raise InputError(reason, "make it text or a number", location.address) from None
+    return Layout("parquet", columns)
+
+
+def _json_layout(start: bytes, columns: Tuple[str, str, str], address: str) -> Layout:
+    """Refuses a file in whose beginning a field is never there."""
+    there: Set[str] = set()
+    for line in start.split(b"\n"):
+        try:
+            fields = json.loads(line)
+        except (ValueError, RecursionError):  # no JSON, or cut off
+            continue
+        if isinstance(fields, dict):
+            there.update(fields)
+    for name in columns:
+        if there and name not in there:
+            raise InputError(f"no line has a field {name!r}", _SEE_COLUMNS, address)
+    return Layout("jsonl", columns)
+
+
+def _text_layout(location: Location, kind: str, columns: Tuple[str, str, str]) -> Layout:
+    # What the first line says stays out of all messages: it may be a row.
+    batch = next(read_lines(location, Layout(kind, columns)))
+    text, fault = batch.column("text")[0].as_py(), batch.column("fault")[0].as_py()
+    first = (text or "").split("\t")
+    if columns == AOL_COLUMNS and not set(columns) & set(first):
+        return Layout(kind, columns, widths=AOL_WIDTHS, headers=_AOL_HEADERS)
+    if fault:
+        remedy = "the first line must name the columns; or see --format"
+        raise InputError(Reason(fault).text, remedy, location.address, 1)
+    if all(name.isdecimal() and int(name) for name in columns):
+        numbers = [int(name) for name in columns]
+        if max(numbers) > len(first):
+            reason = f"no column {max(numbers)}: its first line has {len(first)}"
+            raise InputError(reason, _SEE_COLUMNS, location.address)
+        return Layout(kind, columns, tuple(numbers), (len(first),))  # type: ignore[arg-type]
+    for name in columns:
+        if name not in first:
+            reason = f"its first line names no column {name!r} (it has {len(first)})"
+            raise InputError(reason, f"{_SEE_COLUMNS}: names, or numbers from 1", location.address)
+        _refuse_twice(name, first, location.address)
+    numbers = [first.index(name) + 1 for name in columns]
+    headers = ["\t".join(first)]
+    widths = (len(first),)
+    if columns == AOL_COLUMNS and numbers == [1, 2, 3] and len(first) in AOL_WIDTHS:
+        headers += _AOL_HEADERS
+        widths = AOL_WIDTHS
+    return Layout(kind, columns, tuple(numbers), widths, tuple(headers))  # type: ignore[arg-type]
+
+
+def _refuse_twice(name: str, names: Sequence[str], address: str) -> None:
+    if names.count(name) > 1:
+        raise InputError(f"column {name!r} is there twice", "rename one of them", address)

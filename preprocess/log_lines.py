@@ -5,11 +5,14 @@
 swallows the lines below it. A row's `place` is its file and line in one number.
 """
 
+import codecs
 import csv
 import hashlib
 import json
+import os
 from dataclasses import dataclass
-from typing import Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Iterator, List, NamedTuple, Optional, Tuple
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -25,13 +28,26 @@ MAX_LINE = 1 << 16  # bytes; a line of more is no row of a search log
 _BLOCK = 4 << 20  # bytes read at once
 _FILE_BITS = 40  # of a place that hold the line: a trillion lines a file
 _COMMA_TO_TAB = bytes.maketrans(b"\t,", b" \t")
+_EXACT = 2**53  # from here on, floats skip integers
 _SPACES = str.maketrans("\t\n\r\0", "    ")
 
 Watch = Callable[[int, int], None]  # told after each batch: bytes and lines since the last time
 
 
 class Damaged(ValueError):
-    """A compressed or Parquet file that cannot be read to its end."""
+    """A file that cannot be opened, or not be read to its end."""
+
+    def __init__(self, address: str, error: Exception) -> None:
+        super().__init__(f"{address}: {one_line(error)}")
+        self.address, self.reason = address, one_line(error)
+
+
+def one_line(error: Exception) -> str:
+    """Why, in one line and without the address: Arrow says more."""
+    if isinstance(error, Damaged):
+        return error.reason
+    number = getattr(error, "errno", None)
+    return os.strerror(number) if number else f"{error}\n".splitlines()[0].rstrip(". ")
 
 
 class Location(NamedTuple):
@@ -39,6 +55,12 @@ class Location(NamedTuple):
 
     number: int
     address: str
+
+    @property
+    def name(self) -> str:
+        """The last part of the address, as the file is called."""
+        path = unquote(self.address.partition("?")[0]) if "://" in self.address else self.address
+        return path.rpartition("/")[2]
 
     def open(self) -> pa.NativeFile:
         filesystem, path = find(self.address)
@@ -54,14 +76,14 @@ class Layout:
         names: of the columns for user, query and time; used by jsonl and parquet
         columns: their numbers in the text of a line, from 1
         widths: how many columns a row may have
-        header: the line that names them, of text with tabs; "" where there is none
+        headers: lines that name them, of text with tabs, wherever they stand
     """
 
     kind: str
     names: Tuple[str, str, str]
     columns: Tuple[int, int, int] = (1, 2, 3)
     widths: Tuple[int, ...] = (3,)
-    header: str = ""
+    headers: Tuple[str, ...] = ()
 
 
 def find(address: str) -> Tuple[pa.fs.FileSystem, str]:
@@ -96,7 +118,7 @@ def read_lines(
             yield from _text_lines(location, layout, watch)
     except (OSError, EOFError, pa.ArrowException) as error:
         # Arrow raises the same type for a damaged file and for one that cannot be opened.
-        raise Damaged(f"{location.address}: {error}".splitlines()[0]) from None
+        raise Damaged(location.address, error) from None
 
 
 def decompressed(file: pa.NativeFile) -> pa.NativeFile:
@@ -142,10 +164,7 @@ def _whole_lines(stream: pa.NativeFile) -> Iterator[Tuple[bytes, bool]]:
     """Blocks that end with a line, and for a line too long to keep, nothing but that it was."""
     rest = b""
     skipping = False
-    while True:
-        block = stream.read(_BLOCK)
-        if not block:
-            break
+    for block in _blocks(stream):
         if skipping:
             end = block.find(b"\n")
             if end < 0:
@@ -163,18 +182,29 @@ def _whole_lines(stream: pa.NativeFile) -> Iterator[Tuple[bytes, bool]]:
         yield rest, False
 
 
+def _blocks(stream: pa.NativeFile) -> Iterator[bytes]:
+    start = stream.read(len(codecs.BOM_UTF8))
+    if start == codecs.BOM_UTF8:  # some programs write one; it is no part of the first column
+        start = b""
+    block = start + stream.read(_BLOCK)
+    while block:
+        yield block
+        block = stream.read(_BLOCK)
+
+
 def _batch(rewrite: Callable, block: bytes, layout: Layout) -> pa.RecordBatch:
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + 1
     if not len(ends) or ends[-1] != len(block):
         ends = np.append(ends, len(block))  # the last line of a file may lack its end
     starts = np.concatenate([[0], ends[:-1]])
     faults = np.zeros(len(ends), np.int8)
-    faults[ends - starts > MAX_LINE] = Reason.LONG_LINE
     faults[np.searchsorted(ends, _positions(block, b"\0"), "right")] = Reason.NUL
     if not _is_utf8(block):
         for i, (start, end) in enumerate(zip(starts, ends)):
             if not _is_utf8(block[start:end]):
                 faults[i] = Reason.NOT_UTF8
+    # Last: what else a long line holds was not looked at if it spans blocks.
+    faults[ends - starts > MAX_LINE] = Reason.LONG_LINE
     if faults.any():  # rare: such lines are blanked, then the rest goes its usual way
         block = b"".join(
             b"\n" if fault else block[start:end] for start, end, fault in zip(starts, ends, faults)
@@ -224,11 +254,12 @@ def _csv_to_tabs(block: bytes, ends: np.ndarray, layout: Layout) -> Tuple[pa.Arr
         rows = text.to_pylist()
         for i in quoted:
             start = ends[i - 1] if i else 0
-            fields = _csv_fields(block[start : ends[i]].decode("utf-8").rstrip("\r\n"))
+            line = block[start : ends[i]].decode("utf-8").rstrip("\r\n")
+            fields = _csv_fields(line.translate(_SPACES))
             if fields is None:
                 faults[i] = Reason.QUOTES
             else:
-                rows[i] = _row(fields)
+                rows[i] = "\t".join(fields)
         text = pa.array(rows, pa.string())
     return text, faults
 
@@ -243,21 +274,21 @@ def _csv_fields(line: str) -> Optional[List[str]]:
 
 
 def _json_to_tabs(block: bytes, ends: np.ndarray, layout: Layout) -> Tuple[pa.Array, np.ndarray]:
-    rows: List[Optional[str]] = []
-    faults = np.zeros(len(ends), np.int8)
-    start = 0
-    for i, end in enumerate(ends):
-        try:
-            fields = json.loads(block[start:end])
-        except (ValueError, RecursionError):
-            fields = None
-        if isinstance(fields, dict):
-            rows.append(_row([_json_text(fields.get(name)) for name in layout.names]))
-        else:
-            rows.append(None)
-            faults[i] = Reason.NOT_JSON
-        start = end
+    starts = [0, *ends[:-1].tolist()]
+    rows = [_json_row(block[start:end], layout.names) for start, end in zip(starts, ends.tolist())]
+    faults = np.array([KEPT if row is not None else Reason.NOT_JSON for row in rows], np.int8)
     return pa.array(rows, pa.string()), faults
+
+
+def _json_row(line: bytes, names: Tuple[str, ...]) -> Optional[str]:
+    """The fields of an object, or None where the line is none."""
+    try:
+        fields = json.loads(line)
+        if isinstance(fields, dict):
+            return "\t".join(_json_text(fields.get(name)).translate(_SPACES) for name in names)
+    except (ValueError, RecursionError):
+        pass
+    return None
 
 
 def _json_text(value: object) -> str:
@@ -265,11 +296,9 @@ def _json_text(value: object) -> str:
         return ""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode("utf-8")  # JSON may hold half a character
+    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
+        value = int(value)  # as for Parquet
     return json.dumps(value)
-
-
-def _row(fields: Sequence[str]) -> str:
-    return "\t".join(field.translate(_SPACES) for field in fields)
 
 
 # --- Parquet -------------------------------------------------------------------------------------
@@ -278,23 +307,50 @@ def _row(fields: Sequence[str]) -> str:
 def _parquet_rows(location: Location, layout: Layout, watch: Watch) -> Iterator[pa.RecordBatch]:
     row = 1
     with location.open() as file:
-        table = pa.parquet.ParquetFile(file)
+        table = pa.parquet.ParquetFile(file, page_checksum_verification=True)
         size = file.size() / max(table.metadata.num_rows, 1)
         for batch in table.iter_batches(1 << 16, columns=list(dict.fromkeys(layout.names))):
-            texts = [_column_text(batch.column(name)) for name in layout.names]
             places = np.arange(row, row + batch.num_rows) + place_of(location.number, 0)
             row += batch.num_rows
-            text = pc.binary_join_element_wise(*texts, "\t")
-            faults = pa.array(np.zeros(batch.num_rows, np.int8))
-            yield pa.record_batch([pa.array(places), text, faults], schema=SCHEMA)
+            columns = [column_text(batch.column(name)) for name in layout.names]
+            text, faults = _joined(columns)
+            yield pa.record_batch([pa.array(places), text, pa.array(faults)], schema=SCHEMA)
             watch(int(size * batch.num_rows), batch.num_rows)
 
 
-def _column_text(column: pa.Array) -> pa.Array:
+def _joined(columns: List[pa.Array]) -> Tuple[pa.Array, np.ndarray]:
+    """Columns of bytes as rows with tabs, and a fault for each or KEPT."""
+    rows = pc.binary_join_element_wise(*columns, b"\t")
+    long = pc.greater(pc.binary_length(rows), MAX_LINE)
+    faults = np.where(long.to_numpy(zero_copy_only=False), Reason.LONG_LINE, KEPT).astype(np.int8)
+    rows = pc.if_else(long, pa.scalar(None, pa.binary()), rows)
+    try:
+        return rows.cast(pa.string()), faults
+    except pa.ArrowInvalid:  # Parquet's strings may be anything: nobody checks them
+        texts = rows.to_pylist()
+    for i, text in enumerate(texts):
+        if text is not None and not _is_utf8(text):
+            texts[i], faults[i] = None, Reason.NOT_UTF8
+    return pa.array(texts, pa.binary()).cast(pa.string()), faults
+
+
+def column_text(column: pa.Array) -> pa.Array:
+    """The values of a column as bytes of text, without tabs; a null is empty."""
     if pa.types.is_timestamp(column.type):
-        # The clock of the column, to the second, as the AOL log writes it.
-        column = pc.cast(column, pa.timestamp("us", column.type.tz), safe=False)
-        column = pc.strftime(pc.floor_temporal(column, unit="second"), "%Y-%m-%d %H:%M:%S")
-        column = pc.utf8_slice_codeunits(column, 0, 19)
-    text = pc.fill_null(pc.cast(column, pa.string()), "")
-    return pc.replace_substring_regex(text, r"[\t\n\r\x00]", " ")
+        # In UTC if it has a zone, to the second, as the AOL log writes it.
+        clock = pc.floor_temporal(column.cast(pa.timestamp(column.type.unit)), unit="second")
+        column = clock.cast(pa.timestamp("s")).cast(pa.string())
+    elif pa.types.is_floating(column.type):
+        column = _whole_numbers(column)
+    try:
+        text = column.cast(pa.binary())  # not by way of text, which would have to be UTF-8
+    except pa.ArrowNotImplementedError:
+        text = column.cast(pa.string()).cast(pa.binary())
+    return pc.replace_substring_regex(pc.fill_null(text, b""), r"[\t\n\r\x00]", " ")
+
+
+def _whole_numbers(column: pa.Array) -> pa.Array:
+    """Numbers as text, whole ones as such: a column of integers with gaps may be stored as this."""
+    whole = pc.and_(pc.equal(column, pc.floor(column)), pc.less(pc.abs(column), _EXACT))
+    integers = pc.cast(pc.if_else(whole, column, 0), pa.int64())
+    return pc.if_else(whole, integers.cast(pa.string()), column.cast(pa.string()))

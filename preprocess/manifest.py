@@ -29,7 +29,7 @@ def describe(settings: Settings, log: Log, checksums: List[str]) -> Dict[str, An
             "sentencepiece": settings.sentencepiece,
         },
         "inputs": [
-            {"name": Path(file.location.address).name, "bytes": file.size, "sha256": digest}
+            {"name": file.location.name, "bytes": file.size, "sha256": digest}
             for file, digest in zip(log.files, checksums)
         ],
     }

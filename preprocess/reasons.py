@@ -7,9 +7,9 @@ class Reason(IntEnum):
     """Numbered in the order in which they are looked for: each row has one reason at most."""
 
     # Not text: found while reading.
-    NOT_UTF8 = 1
-    NUL = 2
-    LONG_LINE = 3
+    LONG_LINE = 1
+    NOT_UTF8 = 2
+    NUL = 3
     QUOTES = 4
     NOT_JSON = 5
     # Not a row.
@@ -38,13 +38,13 @@ class Reason(IntEnum):
 
 KEPT = 0  # no reason: the row stays
 
-FAULTS = tuple(Reason(i) for i in range(Reason.NOT_UTF8, Reason.HEADER))
+FAULTS = tuple(Reason(i) for i in range(Reason.LONG_LINE, Reason.HEADER))
 RULES = tuple(Reason(i) for i in range(Reason.BLANK, Reason.LONG_SESSION + 1))
 
 _TEXTS = {
+    Reason.LONG_LINE: "absurdly long line",
     Reason.NOT_UTF8: "not UTF-8",
     Reason.NUL: "NUL byte",
-    Reason.LONG_LINE: "absurdly long line",
     Reason.QUOTES: "unbalanced quotes",
     Reason.NOT_JSON: "not a JSON object",
     Reason.COLUMNS: "wrong number of columns",

@@ -30,6 +30,7 @@ def rows(log: Log, rules: Rules) -> str:
     # Spaces alone: by default DuckDB would trim what Unicode calls a space too, Spark would not.
     user, query, time = (f"trim(BOTH ' ' FROM field(parts, {n}))" for n in log.layout.columns)
     widths = ", ".join(map(str, log.layout.widths))
+    headers = ", ".join(map(_literal, log.layout.headers)) or "NULL"
     return f"""
 WITH divided AS (
     SELECT place, fault, text, fields(text) AS parts FROM lines
@@ -48,7 +49,7 @@ WITH divided AS (
 ), judged AS (
     SELECT place, who, seconds, query,
            CASE WHEN fault <> {KEPT} THEN fault
-                WHEN text = {_literal(log.layout.header)} THEN {Reason.HEADER:d}
+                WHEN text IN ({headers}) THEN {Reason.HEADER:d}
                 WHEN columns NOT IN ({widths}) THEN {Reason.COLUMNS:d}
                 WHEN who = '' THEN {Reason.USER:d}
                 WHEN seconds IS NULL THEN {Reason.TIME:d}
@@ -105,4 +106,4 @@ def _seconds(time_format: str) -> str:
 
 
 def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'" if text else "NULL"
+    return "'" + text.replace("'", "''") + "'"

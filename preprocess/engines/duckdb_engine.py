@@ -113,5 +113,6 @@ def _remembering(batches: Iterable, failure: List[Exception]) -> Iterator:
     try:
         yield from batches
     except log_lines.Damaged as error:
-        failure.append(InputError(str(error), "fetch the file again, or leave it out"))
+        remedy = "fetch the file again, or leave it out"
+        failure.append(InputError(error.reason, remedy, error.address))
         raise
