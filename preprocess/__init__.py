@@ -12,6 +12,8 @@
     session_files      the files, complete or not at all
     account            what was read, removed and kept, beside the paper's table
     subwords           sentencepiece
+    output_folder      a folder that appears complete or not at all; scratch
+    stopping           Ctrl-C
 
 What runs on Spark's workers (log_lines, typed_queries, sessions, reasons, rules) imports nothing
 but Arrow and numpy: the workers need no fairseq.

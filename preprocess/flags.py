@@ -10,6 +10,8 @@ from typing import Callable, List, Optional, Sequence, Tuple
 from mtn_fairseq.errors import InputError
 from mtn_preprocess.engines import ENGINES
 from mtn_preprocess.log_files import AOL_COLUMNS, AOL_TIME, KINDS
+from mtn_preprocess.log_lines import one_line
+from mtn_preprocess.log_times import TIME_FORMATS, says_the_day
 from mtn_preprocess.rules import Rules
 from mtn_preprocess.typed_queries import is_pattern, normalise
 
@@ -49,13 +51,20 @@ def settings_from(argv: Optional[Sequence[str]] = None) -> Settings:
     )
 
 
+class _Help(argparse.ArgumentDefaultsHelpFormatter):
+    """Tells defaults where there are any."""
+
+    def _get_help_string(self, action: argparse.Action) -> Optional[str]:
+        return super()._get_help_string(action) if action.default else action.help
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="log_to_sessions.py",
         description="From raw search logs to session text for fairseq-preprocess.",
         epilog="An example: log_to_sessions.py logs/*.csv.gz --user-column uid --query-column q "
         "--time-column ts --time-format epoch --output text",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=_Help,
     )
     _add_input(parser.add_argument_group("what is read"))
     _add_rules(parser.add_argument_group("rules, in their order"))
@@ -70,19 +79,31 @@ def _add_input(group: argparse._ArgumentGroup) -> None:
         "log",
         nargs="+",
         metavar="LOG",
-        help="files, folders or patterns; here or at s3://, gs://, hdfs://; plain, gzip or zstd",
+        help="files, folders, or quoted patterns ('logs/*.gz'); files and folders also by address "
+        "(s3://, gs://, hdfs://, file://); plain, gzip or zstd",
     )
-    add("--format", choices=["auto", *KINDS], default="auto", help="auto goes by the files' names")
-    add("--user-column", default=AOL_COLUMNS[0], metavar="C", help="its name, or number from 1")
-    add("--query-column", default=AOL_COLUMNS[1], metavar="C", help="its name, or number from 1")
-    add("--time-column", default=AOL_COLUMNS[2], metavar="C", help="its name, or number from 1")
+    add(
+        "--format",
+        choices=["auto", *KINDS],
+        default="auto",
+        help="auto goes by the files' names, and takes what it does not know for tsv",
+    )
+    for what, name in zip(("user", "query", "time"), AOL_COLUMNS):
+        add(
+            f"--{what}-column",
+            default=name,
+            metavar="C",
+            help="its name, or for tsv and csv its number from 1 (all three, then)",
+        )
     add(
         "--time-format",
         default=AOL_TIME,
         metavar="F",
-        help="as for Python's strptime, or iso, epoch (seconds) or epoch-ms",
+        type=_time_format,
+        help="as for Python's strptime; or iso, epoch (seconds) or epoch-ms; Parquet's timestamps "
+        "need none",
     )
-    add("--strict", action="store_true", help="stop at the first malformed line")
+    add("--strict", action="store_true", help="stop at the first malformed line, writing nothing")
 
 
 def _add_rules(group: argparse._ArgumentGroup) -> None:
@@ -174,6 +195,14 @@ def _number(kind: Callable, good: Callable[[float], bool], what: str) -> Callabl
     return number
 
 
+def _time_format(text: str) -> str:
+    if text not in TIME_FORMATS and not says_the_day(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} tells no day: must be {', '.join(TIME_FORMATS)}, or as {AOL_TIME}"
+        )
+    return text
+
+
 def _at_least(least: int) -> Callable:
     return _number(int, lambda value: value >= least, f"at least {least}")
 
@@ -191,9 +220,11 @@ def _shares(text: str) -> Tuple[Decimal, ...]:
 
 def _read_block_list(path: Path) -> Tuple[str, ...]:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read ({error})", "check --block-list", path) from None
+        raise InputError(
+            f"cannot be read ({one_line(error)})", "check --block-list", path
+        ) from None
     entries: List[str] = []
     for number, line in enumerate(lines, 1):
         entry = line.strip()

@@ -11,7 +11,7 @@ import json
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, Optional, Sequence
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,7 @@ from mtn_preprocess.reasons import Reason
 from mtn_preprocess.session_files import SPLIT_FILES, WHOLE, SessionFiles
 from mtn_preprocess.sessions import LINES, SCHEMA, SessionBatch
 from mtn_preprocess.splits import count_starts, split_by_hash, split_by_time, time_bounds
+from mtn_preprocess.stopping import stoppable
 from mtn_preprocess.subwords import MODEL, encode_in_subwords
 
 STATS, REJECTS = "stats.json", "rejects.tsv"
@@ -42,7 +43,8 @@ class Rejects:
 
     def __init__(self, path: Path, log: Log, strict: bool) -> None:
         self.path, self.log, self.strict = path, log, strict
-        self._shown = 0
+        self._number = 0
+        self._examples: List[str] = []
 
     def __enter__(self) -> "Rejects":
         self._file = open(self.path, "w", encoding="utf-8", newline="\n")
@@ -60,10 +62,17 @@ class Rejects:
                 remedy = "correct the line, or leave out --strict to skip and count it"
                 raise InputError(reason, remedy, address, line)
             self._file.write(f"{address}\t{line}\t{reason}\n")
-            self._shown += 1
-            if self._shown <= _EXAMPLES:
-                more = f"; all such lines are in {REJECTS}" if self._shown == _EXAMPLES else ""
-                print(f"{address}:{line}: {reason}, line skipped{more}", file=sys.stderr)
+            self._number += 1
+            if self._number <= _EXAMPLES:
+                self._examples.append(f"{address}:{line}: {reason}, line skipped")
+
+    def show(self) -> None:
+        """The first of them. At the end: an error before it is then all that is said."""
+        for example in self._examples:
+            print(example, file=sys.stderr)
+        if self._number > _EXAMPLES:
+            more = self._number - _EXAMPLES
+            print(f"… and {more:,} more: see {REJECTS}", file=sys.stderr)
 
 
 def prepare(settings: Settings, progress: Optional[Progress] = None) -> Dict[str, Any]:
@@ -83,12 +92,20 @@ def prepare(settings: Settings, progress: Optional[Progress] = None) -> Dict[str
         made_from = manifest.describe(settings, log, engine.checksums(log))
         if before is not None:
             manifest.refuse_other(before, made_from, output)
-            return json.loads((output / STATS).read_text(encoding="utf-8"))
+            return _read_stats(output)
         with written_whole(output, OUR_FILES, overwrite) as folder:
             stats = _write(folder, scratch, engine, log, settings, progress or Progress())
             (folder / STATS).write_text(json.dumps(stats, indent=2) + "\n", encoding="utf-8")
             manifest.write(folder, made_from)
     return stats
+
+
+def _read_stats(folder: Path) -> Dict[str, Any]:
+    try:
+        return json.loads((folder / STATS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        remedy = "pass --overwrite to prepare it anew"
+        raise InputError("missing or damaged", remedy, folder / STATS) from None
 
 
 def _write(
@@ -112,6 +129,7 @@ def _write(
             for some in sessions:
                 files.write(some)
     _refuse_empty(files)
+    rejects.show()
     stats = account(counts, rules, files)
     check(stats)
     if settings.sentencepiece:
@@ -174,7 +192,8 @@ class Spool:
 def main(argv: Optional[Sequence[str]] = None) -> None:
     settings = settings_from(argv)
     there_before = settings.output.exists()
-    stats = prepare(settings)
+    with stoppable():
+        stats = prepare(settings)
     print(table(stats))
     reused = there_before and not settings.overwrite
     print(f"\n{'as before, from the same input:' if reused else 'written to'} {settings.output}")

@@ -3,11 +3,13 @@
 import os
 import shutil
 import tempfile
-from contextlib import contextmanager
+import uuid
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Iterator, Set
 
 from mtn_fairseq.errors import InputError
+from mtn_preprocess.log_lines import one_line
 
 
 def check_output(folder: Path, ours: Set[str], overwrite: bool) -> None:
@@ -30,36 +32,51 @@ def check_output(folder: Path, ours: Set[str], overwrite: bool) -> None:
 @contextmanager
 def written_whole(folder: Path, ours: Set[str], overwrite: bool) -> Iterator[Path]:
     """A folder to write to that takes its name, and the place of an old one, when complete."""
-    place = folder.absolute()
-    partial = place.with_name(f".{place.name}.partial-{os.getpid()}")
-    old = place.with_name(f".{place.name}.old-{os.getpid()}")
+    place = Path(os.path.abspath(folder))
+    # Not the number of this process: in containers, all have the same.
+    name = f".{place.name}.{uuid.uuid4().hex[:8]}"
+    partial, old = place.with_name(f"{name}.partial"), place.with_name(f"{name}.old")
     try:
-        partial.mkdir(parents=True)
-        yield partial
-        check_output(folder, ours, overwrite)  # again: another run may have ended meanwhile
-        if place.exists():
-            place.rename(old)
-        partial.rename(place)
+        with _existing(place.parent):
+            try:
+                partial.mkdir()
+                yield partial
+                check_output(folder, ours, overwrite)  # again: another run may have ended
+                if place.exists():
+                    place.rename(old)
+                partial.rename(place)
+            finally:
+                if old.exists() and not place.exists():  # whatever came between, also Ctrl-C
+                    old.rename(place)
+                shutil.rmtree(partial, ignore_errors=True)
+                shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
-        if old.exists() and not place.exists():
-            old.rename(place)
-        reason = f"cannot be written ({error.strerror})"
+        reason = f"cannot be written ({one_line(error)})"
         raise InputError(reason, "check its permissions and the free space", folder) from None
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
 
 
 @contextmanager
 def scratch_folder(parent: Path) -> Iterator[Path]:
     """A folder for what does not fit into memory, gone at the end."""
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        folder = tempfile.mkdtemp(prefix=".scratch-", dir=str(parent))
-    except OSError as error:
-        reason = f"cannot be written ({error.strerror})"
-        raise InputError(reason, "choose another folder with --scratch", parent) from None
-    try:
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(_existing(parent))
+            folder = tempfile.mkdtemp(prefix=".scratch-", dir=str(parent))
+        except OSError as error:
+            reason = f"cannot be written ({one_line(error)})"
+            raise InputError(reason, "choose another folder with --scratch", parent) from None
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
         yield Path(folder)
+
+
+@contextmanager
+def _existing(folder: Path) -> Iterator[None]:
+    """Makes a folder if need be; what was made and is empty at the end goes again."""
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        for each in made:
+            with suppress(OSError):
+                each.rmdir()
