@@ -1,0 +1,128 @@
+"""The steps from a raw log to suggestions, each a command that you could type yourself."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Dict, List, Optional
+
+from mtn_fairseq.sample_log import Yardstick, read_pairs
+from mtn_fairseq.scoring.generate_log import Suggestions, read_generate_log
+from mtn_fairseq.scoring.suggestion_scores import score
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# What of fairseq's long output a reader wants to see; all of it is kept in a file.
+PROGRESS = ("| train_inner |", "| valid |", "model params", "Wrote preprocessed", "Generate test")
+
+# What all architectures are trained with here.
+TRAINING = (
+    "--cpu --criterion label_smoothed_cross_entropy --label-smoothing 0.05"
+    " --optimizer adam --adam-betas '(0.9, 0.98)' --clip-norm 1.0"
+    " --lr-scheduler polynomial_decay --warmup-updates 300 --max-tokens 1000"
+    " --no-epoch-checkpoints --log-format simple --log-interval 100"
+)
+
+
+def new_folder(output: Path) -> Path:
+    """The folder, empty, as seen from the project's folder, where all commands are run."""
+    os.chdir(ROOT)  # so that the printed commands work as they stand
+    run = Path(os.path.relpath(output))
+    if run.exists():
+        if not (run / "log.tsv").exists():
+            sys.exit(f"{run} is not of an earlier run; remove it or name another --output")
+        shutil.rmtree(run)
+    run.mkdir(parents=True)
+    return run
+
+
+def make_log(run: Path, users: int, seed: int) -> Path:
+    log = run / "log.tsv"
+    command(f"mtn-sample-log --users {users} --seed {seed} --output {log}")
+    return log
+
+
+def find_sessions(run: Path, history: int = 0) -> None:
+    flags = f" --history {history}" if history else ""
+    command(
+        f"python preprocess/log_to_sessions.py {run}/log.tsv --output {run}/text"
+        f" --split 90,5,5{flags}"
+    )
+
+
+def binarise(run: Path) -> None:
+    command(
+        "fairseq-preprocess --user-dir mtn_fairseq --task session_to_query"
+        " --source-lang session --target-lang next --joined-dictionary --thresholdsrc 8"
+        f" --trainpref {run}/text/train --validpref {run}/text/valid --testpref {run}/text/test"
+        f" --destdir {run}/data-bin --workers 2",
+        keep=run / "preprocess.log",
+    )
+
+
+def train(run: Path, flags: str, updates: int, seed: int, into: Path) -> None:
+    """Checkpoints and log go to the folder `into`."""
+    into.mkdir(exist_ok=True)
+    command(
+        f"fairseq-train {run}/data-bin --user-dir mtn_fairseq --task session_to_query"
+        f" {flags} {TRAINING} --seed {seed} --max-update {updates} --total-num-update {updates}"
+        f" --save-dir {into}/checkpoints",
+        keep=into / "train.log",
+    )
+
+
+def suggest(run: Path, into: Path) -> List[Suggestions]:
+    """Five next queries for every test session."""
+    command(
+        f"fairseq-generate {run}/data-bin --user-dir mtn_fairseq --task session_to_query"
+        f" --path {into}/checkpoints/checkpoint_best.pt --cpu --batch-size 128 --beam 5 --nbest 5",
+        keep=into / "generate.log",
+    )
+    return read_generate_log(str(into / "generate.log"))
+
+
+def measure(pairs: List[Suggestions], text: Path) -> Dict[str, float]:
+    """Scores, and the best possible ones that the sample log knows."""
+    best = Yardstick().measure(read_pairs(str(text)))
+    assert len(pairs) == best.pairs, "every test pair is answered"
+    return {
+        **score(pairs),
+        "pairs": best.pairs,
+        "best_last_query": 100 * best.actual_last_query,
+        "best_last_and_place": 100 * best.actual_last_and_place,
+        "best_whole_session": 100 * best.actual_whole_session,
+    }
+
+
+def title(text: str) -> None:
+    print(f"\n=== {text}", flush=True)
+
+
+def command(line: str, keep: Optional[Path] = None) -> None:
+    """Print a command and run it; with `keep`, its whole output goes there, progress is shown."""
+    print(f"$ {line}", flush=True)
+    words = shlex.split(line)
+    # The commands of the environment that runs this script, whether it is activated or not.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1"}
+    if keep is None:
+        subprocess.run(words, check=True, env=environment)
+        return
+    with open(keep, "w", encoding="utf-8") as log, subprocess.Popen(
+        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        for output in process.stdout:
+            log.write(output)
+            if any(mark in output for mark in PROGRESS):
+                print("  " + output.split(" | INFO | ")[-1].strip()[:150], flush=True)
+    if process.returncode:
+        sys.exit(f"failed; the last lines of {keep}:\n" + "".join(keep.open().readlines()[-15:]))
+
+
+def show_first_lines(path: Path, count: int) -> None:
+    print(f"first lines of {path}:")
+    with open(path, encoding="utf-8") as stream:
+        for _ in range(count):
+            print("  " + next(stream).rstrip("\n").replace("\t", "  "))
