@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 from mtn_preprocess.reasons import FAULTS, RULES, Reason
 from mtn_preprocess.rules import SPLITS, Rules
@@ -83,7 +83,7 @@ def table(stats: Dict[str, Any]) -> str:
         ("sessions kept", sessions["kept"]),
     ]
     text = [f"{name:<42}{number:>14,}" for name, number in counted]
-    return "\n".join([*text, "", *_table_1(stats)])
+    return "\n".join([*text, "", *_table_1(stats), *_subwords(stats.get("sentencepiece"))])
 
 
 def _table_1(stats: Dict[str, Any]) -> List[str]:
@@ -107,6 +107,13 @@ def _table_1(stats: Dict[str, Any]) -> List[str]:
         f"shares of sessions: {_shares(stats['splits'])}; the paper's: {_shares(paper)}, "
         "though it says 95 / 2.5 / 2.5",
     ]
+
+
+def _subwords(counts: Optional[Dict[str, int]]) -> List[str]:
+    if counts is None:
+        return []
+    pieces, usual, longest = counts.values()
+    return [f"word pieces: {pieces:,}; 99 % of training queries have up to {usual}, all {longest}"]
 
 
 def _shares(splits: Dict[str, Dict[str, int]]) -> str:

@@ -1,75 +1,87 @@
-"""Session text in word pieces, by sentencepiece: separators and the bounds of queries stay."""
+"""Session text in word pieces: trains sentencepiece on the training split and rewrites all text."""
 
 import os
 import re
-from functools import lru_cache
-from itertools import islice
+from collections import Counter
+from io import BytesIO
 from pathlib import Path
-from typing import Callable, Dict, Iterator, Sequence
+from typing import Callable, Dict, Sequence
 
 import sentencepiece
 
-from mtn_fairseq.data.session_text import escape
+from mtn_fairseq.data.session_text import is_separator, split_units
+from mtn_fairseq.data.word_pieces import MODEL, WORD_START, PieceEncoder
 from mtn_fairseq.errors import InputError
 from mtn_preprocess.session_files import WHOLE
 from mtn_preprocess.typed_queries import EMAIL, NUMBER
 
-MODEL = "sentencepiece.model"
-
-_SEPARATORS = re.compile(r"( <q> | <session> )")
-_MOST_QUERIES = 5_000_000  # for training; the first, of users in alphabetic order
-_CACHED = 1 << 18  # queries; a few are asked again and again
+_MOST_WORDS = 500_000  # the commonest; of them the model is made within minutes and 1 GB
 
 
 def encode_in_subwords(folder: Path, size: int, splits: Sequence[str]) -> Dict[str, int]:
     """Train a model on the training split alone, and rewrite the text of all splits in its pieces.
 
     Args:
-        size: of the vocabulary
+        size: number of pieces, the one for unknown characters counted
+
+    Returns:
+        what --level-sizes is chosen by: how many pieces the queries of the training split have
     """
     if "train" not in splits:
         raise InputError("nothing to train sentencepiece on", "give the train split a share")
-    _train(folder, size)
-    encode = _encoder(folder / MODEL)
+    model = folder / MODEL
+    model.write_bytes(train_model(count_words(folder / WHOLE), size))
+    encode = PieceEncoder(model)
     for name in [WHOLE, *(f"{split}.{end}" for split in splits for end in ("session", "next"))]:
         _rewrite(folder / name, encode)
-    return {"pieces": sentencepiece.SentencePieceProcessor(str(folder / MODEL)).get_piece_size()}
+    return {"pieces": size, **_pieces_in_a_query(folder / WHOLE)}
 
 
-def _train(folder: Path, size: int) -> None:
-    try:
-        with open(folder / MODEL, "wb") as model:
-            sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=islice(_queries(folder / WHOLE), _MOST_QUERIES),
-                model_writer=model,
-                vocab_size=size,
-                character_coverage=1.0,  # rare characters are few: queries are normalised
-                normalization_rule_name="identity",
-                user_defined_symbols=[NUMBER, EMAIL],
-                num_threads=1,  # the same model every time
-                minloglevel=2,
-            )
-    except RuntimeError as error:
-        # "Vocabulary size too high (5000). Please set it to a value <= 812."
-        reason = str(error).splitlines()[0].split("] ")[-1]
-        raise InputError(reason, "choose another --sentencepiece V") from None
-
-
-def _queries(path: Path) -> Iterator[str]:
+def count_words(path: Path) -> Counter:
+    """How often each word was asked, in text of whole sessions."""
+    words: Counter = Counter()
     with open(path, encoding="utf-8", newline="\n") as lines:
         for line in lines:
-            yield from _SEPARATORS.split(line.rstrip("\n"))[::2]
+            words.update(line.split())
+    return Counter({word: n for word, n in words.items() if not is_separator(word)})
 
 
-def _encoder(model: Path) -> Callable[[str], str]:
-    pieces = sentencepiece.SentencePieceProcessor(model_file=str(model))
+def train_model(words: Counter, size: int) -> bytes:
+    """A sentencepiece model that depends on the counts of words only: no piece crosses a space."""
+    masks = {NUMBER, EMAIL} & words.keys()
+    common = sorted(words.keys() - masks, key=lambda word: (-words[word], word))[:_MOST_WORDS]
+    model = BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=(f"{word}\t{words[word]}" for word in common),
+            input_format="tsv",
+            model_writer=model,
+            vocab_size=size,
+            character_coverage=1.0,  # rare characters are few: queries are normalised
+            normalization_rule_name="identity",
+            user_defined_symbols=[WORD_START + mask for mask in sorted(masks)],  # never cut
+            bos_id=-1,  # fairseq has its own
+            eos_id=-1,
+            num_threads=1,  # the same sums in the same order, the same model every time
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise _explained(str(error), size) from None
+    return model.getvalue()
 
-    @lru_cache(_CACHED)
-    def encode(query: str) -> str:
-        # A piece may happen to be what fairseq reads as a symbol.
-        return " ".join(map(escape, pieces.encode(query, out_type=str)))
 
-    return encode
+def _explained(message: str, size: int) -> InputError:
+    """An error of sentencepiece in our words; its own name its source files and flags."""
+    too_few = re.search(r"smaller than required_chars\. \d+ vs (\d+)", message)
+    if too_few:
+        reason = f"{size} word pieces are too few for the characters of the training split"
+        return InputError(reason, f"choose --sentencepiece {too_few[1]} or more")
+    too_many = re.search(r"too high .* value <= (\d+)", message)
+    if too_many:
+        reason = f"{size} word pieces are more than the training split can fill"
+        return InputError(reason, f"choose --sentencepiece {too_many[1]} or less")
+    reason = f"sentencepiece cannot be trained ({message.splitlines()[0]})"
+    return InputError(reason, "choose another --sentencepiece, or prepare without it")
 
 
 def _rewrite(path: Path, encode: Callable[[str], str]) -> None:
@@ -78,7 +90,18 @@ def _rewrite(path: Path, encode: Callable[[str], str]) -> None:
         aside, "w", encoding="utf-8", newline="\n"
     ) as pieces:
         for line in words:
-            parts = _SEPARATORS.split(line.rstrip("\n"))
-            parts[::2] = map(encode, parts[::2])
-            pieces.write("".join(parts) + "\n")
+            pieces.write(encode(line) + "\n")
     os.replace(aside, path)
+
+
+def _pieces_in_a_query(path: Path) -> Dict[str, int]:
+    lengths: Counter = Counter()
+    with open(path, encoding="utf-8", newline="\n") as lines:
+        for line in lines:
+            lengths.update(len(query.split()) for query in split_units(line, 1))
+    most, covered = 0, 0
+    for most in sorted(lengths):
+        covered += lengths[most]
+        if covered >= 0.99 * sum(lengths.values()):
+            break
+    return {"most in 99 % of the queries": most, "most in a query": max(lengths)}
