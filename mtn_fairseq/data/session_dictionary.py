@@ -42,11 +42,11 @@ def build_session_dictionary(
     dictionary.nspecial = len(dictionary)  # neither sorted nor cut off by `finalize`
     for path in _files_to_count(filenames):
         Dictionary.add_file_to_dictionary(str(path), dictionary, tokenizer.tokenize_line, workers)
+    if has_pieces(dictionary.symbols):
+        dictionary.model = _model_beside(filenames)
     dictionary.finalize(threshold=threshold, nwords=nwords, padding_factor=1)
     for word in _higher_separators(filenames):
         dictionary.add_symbol(word, n=0)
-    if has_pieces(dictionary.symbols):
-        dictionary.model = _model_beside(filenames)
     if dictionary.model is not None:
         for piece in PieceEncoder(dictionary.model).pieces():
             dictionary.add_symbol(piece, n=0)

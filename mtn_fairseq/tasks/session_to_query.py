@@ -16,7 +16,7 @@ from torch import Tensor
 from ..data.binarised import load_pairs
 from ..data.session_dictionary import build_session_dictionary, find_separators
 from ..data.session_sentencepiece import SessionSentencepiece, SessionSentencepieceConfig
-from ..data.session_text import QUERY_SEPARATOR
+from ..data.session_text import QUERY_SEPARATOR, join_units
 from ..data.session_to_query_dataset import SessionSource, SessionToQueryDataset, TokenLines
 from ..data.word_pieces import MODEL, has_pieces
 from ..errors import InputError
@@ -152,7 +152,8 @@ class SessionToQueryTask(TranslationTask):
         """Plain text from word pieces and the reverse, without being told to."""
         chosen = super().build_bpe(cfg)
         if chosen is not None:
-            if QUERY_SEPARATOR not in chosen.encode(f"a {QUERY_SEPARATOR} b").split():
+            apart = join_units(map(chosen.encode, ("a", "b")), level=1)
+            if chosen.encode(join_units(("a", "b"), level=1)) != apart:
                 raise InputError(
                     f"this --bpe does not keep {QUERY_SEPARATOR}, and queries would run together",
                     "leave it out, or use --bpe session_sentencepiece",

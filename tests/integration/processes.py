@@ -45,16 +45,17 @@ def run(line, stdin=None, status=0, **variables):
     return done
 
 
-def prepare(folder, history=0, users=25):
+def prepare(folder, history=0, users=25, pieces=0):
     """Raw log -> session text -> binarised data; returns (text prefix folder, data folder)."""
     log = folder / "log.tsv"
     run(f"{sys.executable} -m mtn_fairseq.sample_log.cli --users {users} --output {log}")
     run(
         f"{sys.executable} preprocess/log_to_sessions.py {log} --output {folder}/text"
-        f" --split 60,20,20 --history {history}"
+        f" --split 60,20,20 --history {history} {f'--sentencepiece {pieces}' if pieces else ''}"
     )
     run(
-        f"fairseq-preprocess {PLUGIN} -s session -t next --joined-dictionary --thresholdsrc 2"
+        f"fairseq-preprocess {PLUGIN} -s session -t next --joined-dictionary"
+        f" --thresholdsrc {0 if pieces else 2}"
         f" --trainpref {folder}/text/train --validpref {folder}/text/valid"
         f" --testpref {folder}/text/test --destdir {folder}/data-bin"
     )
