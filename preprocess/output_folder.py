@@ -74,7 +74,8 @@ def _existing(folder: Path) -> Iterator[None]:
     """Makes a folder if need be; what was made and is empty at the end goes again."""
     made = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if made:
+            folder.mkdir(parents=True, exist_ok=True)
         yield
     finally:
         for each in made:
