@@ -159,18 +159,8 @@ class SessionToQueryDataset(LanguagePairDataset):
         )
 
     def ordered_indices(self) -> np.ndarray:
-        """Like shapes next to each other: by longest query, then roughly by number of queries.
-
-        Not by target length too, and only roughly: batches all of one shape are all of one kind of
-        session (first queries, say), and a model learns far less from them.
-        """
-        longest, queries = self.src.shapes.longest[:, 0], self.src.shapes.queries
-        if not self.shuffle:
-            return np.lexsort([queries, longest])
-        indices = np.random.permutation(len(self))
-        return indices[
-            np.lexsort([queries[indices] + 2 * np.random.rand(len(self)), longest[indices]])
-        ]
+        shapes = self.src.shapes
+        return like_shapes_together(shapes.longest[:, 0], shapes.queries, self.shuffle)
 
     def batch_by_size(
         self,
@@ -182,6 +172,20 @@ class SessionToQueryDataset(LanguagePairDataset):
         # fairseq 0.12.3 drops the last batch if its size is not a multiple of
         # --required-batch-size-multiple (8 by default), in generation too.
         return super().batch_by_size(indices, max_tokens, max_sentences, 1)
+
+
+def like_shapes_together(longest: np.ndarray, queries: np.ndarray, shuffle: bool) -> np.ndarray:
+    """An order with like shapes next to each other: by longest query, then roughly by number of
+    queries.
+
+    Not by target length too, and only roughly: batches all of one shape are all of one kind of
+    session (first queries, say), and a model learns far less from them.
+    """
+    if not shuffle:
+        return np.lexsort([queries, longest])
+    indices = np.random.permutation(len(queries))
+    noise = 2 * np.random.rand(len(queries))
+    return indices[np.lexsort([queries[indices] + noise, longest[indices]])]
 
 
 def _refuse_empty_targets(target: FairseqDataset, name: str) -> None:

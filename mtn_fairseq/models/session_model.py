@@ -1,7 +1,7 @@
 """What every model of this package has in common."""
 
 from argparse import Namespace
-from typing import Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from fairseq.dataclass import FairseqDataclass
 from fairseq.models import FairseqEncoderDecoderModel
@@ -14,6 +14,37 @@ from .checkpoints import refuse_foreign_checkpoint
 
 class SessionModel(FairseqEncoderDecoderModel):
     """A session in, the next query out."""
+
+    def forward(
+        self,
+        src_tokens: Tensor,
+        src_lengths: Tensor,
+        prev_output_tokens: Tensor,
+        target_rows: Optional[Tensor] = None,
+        **unused: object,
+    ) -> Tuple[Tensor, Dict[str, Any]]:
+        """src_tokens (B, T), prev_output_tokens (P, T') -> logits (P, T', V).
+
+        In training only for the real target positions, in one row (R, V): the output layer is as
+        wide as the vocabulary, and no loss counts padding. `get_targets` gives them alike.
+
+        Args:
+            target_rows: with whole sessions, see the encoder; else P = B
+        """
+        rows = {} if target_rows is None else {"target_rows": target_rows}
+        encoder_out = self.encoder(src_tokens, src_lengths=src_lengths, **rows)
+        if not self.training:
+            return self.decoder(prev_output_tokens, encoder_out=encoder_out)
+        features, extra = self.decoder(
+            prev_output_tokens, encoder_out=encoder_out, features_only=True
+        )
+        real = prev_output_tokens.ne(self.decoder.dictionary.pad())
+        return self.decoder.output_layer(features[real]), {**extra, "real_positions": real}
+
+    def get_targets(self, sample: Dict[str, Any], net_output: Tuple[Tensor, Any]) -> Tensor:
+        target = super().get_targets(sample, net_output)
+        real = net_output[1].get("real_positions")
+        return target if real is None else target[real]
 
     def load_state_dict(
         self,

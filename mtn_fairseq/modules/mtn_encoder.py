@@ -25,6 +25,8 @@ class MTNEncoder(FairseqEncoder):
         max_source_positions: tokens of the longest flat source
     """
 
+    reads_whole_sessions = True  # no code knows of a later query: all prefixes at once are exact
+
     def __init__(
         self,
         query_encoder: TransformerEncoderBase,
@@ -48,11 +50,19 @@ class MTNEncoder(FairseqEncoder):
         self.padding_idx = query_encoder.padding_idx
 
     def forward(
-        self, src_tokens: Tensor, src_lengths: Optional[Tensor] = None, **unused: object
+        self,
+        src_tokens: Tensor,
+        src_lengths: Optional[Tensor] = None,
+        target_rows: Optional[Tensor] = None,
+        **unused: object,
     ) -> Dict[str, List[Tensor]]:
         """src_tokens (B, T) -> what a stock Transformer encoder returns, see there.
 
         `encoder_out` is (T, B, C) in the places of `src_tokens`, or (longest last query, B, C).
+
+        Args:
+            target_rows: (P,) which queries, of all in the batch, a next query is wanted for; then
+                P takes the place of B. Without it, the last query of each source.
         """
         layout = SessionLayout(src_tokens, self.separators, self.padding_idx)
         rows = query_rows(  # (N, L)
@@ -66,11 +76,14 @@ class MTNEncoder(FairseqEncoder):
             from_above = self._levels_down(codes)[layout.slots_exist]  # (B, Q, C) -> (N, C)
             tokens = self.norms[0](tokens + from_above.unsqueeze(1))
         if self.decoder_context == "query":
-            tokens, exists = tokens[layout.last_row], exists[layout.last_row]  # (B, L, C), (B, L)
+            wanted = layout.last_row if target_rows is None else target_rows
+            tokens, exists = tokens[wanted], exists[wanted]  # (B, L, C), (B, L)
             longest = int(exists.sum(1).max())
             tokens, exists = tokens[:, :longest], exists[:, :longest]
         else:
             tokens, exists = layout.flat(tokens), layout.tokens_exist  # (B, T, C), (B, T)
+            if target_rows is not None:
+                tokens, exists = layout.prefixes(tokens, target_rows)
         return {
             "encoder_out": [tokens.transpose(0, 1)],
             "encoder_padding_mask": [~exists],

@@ -69,6 +69,8 @@ class HierarchicalLSTMEncoder(FairseqEncoder):
         max_source_positions: tokens of the longest flat source
     """
 
+    reads_whole_sessions = True  # no state knows of a later query: all prefixes at once are exact
+
     def __init__(
         self,
         query_lstm: LSTMEncoder,
@@ -85,14 +87,22 @@ class HierarchicalLSTMEncoder(FairseqEncoder):
         self.max_source_positions = max_source_positions
 
     def forward(
-        self, src_tokens: Tensor, src_lengths: Optional[Tensor] = None, **unused: object
+        self,
+        src_tokens: Tensor,
+        src_lengths: Optional[Tensor] = None,
+        target_rows: Optional[Tensor] = None,
+        **unused: object,
     ) -> EncoderOut:
-        """src_tokens (B, T) -> the state of the session after its last query."""
+        """src_tokens (B, T) -> the state of the session after its last query.
+
+        Args:
+            target_rows: (P,) which queries, of all in the batch, a next query is wanted for; then
+                P takes the place of B. Without it, the last query of each source.
+        """
         layout = SessionLayout(src_tokens, self.separators, self.query_lstm.padding_idx)
-        hidden, cell = self._states(layout.slots(self._queries(src_tokens, layout)))  # (B, Q, H)
-        sessions = torch.arange(src_tokens.size(0), device=src_tokens.device)
-        last = sessions, layout.queries - 1
-        hidden, cell = hidden[last], cell[last]  # (B, H)
+        states = self._states(layout.slots(self._queries(src_tokens, layout)))  # (B, Q, H) each
+        wanted = layout.last_row if target_rows is None else target_rows
+        hidden, cell = (state[layout.slots_exist][wanted] for state in states)  # (B, H) each
         return {
             # One code, for whoever wants to look at a source.
             "encoder_out": [hidden.unsqueeze(0)],

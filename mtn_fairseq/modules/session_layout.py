@@ -5,7 +5,7 @@ hierarchy is all in the separators: the k-th separator ends a unit of level k (1
 2: session, …) and every unit below it. `SessionLayout` reads them once a batch.
 """
 
-from typing import NamedTuple, Sequence
+from typing import NamedTuple, Sequence, Tuple
 
 import torch
 from torch import Tensor
@@ -38,6 +38,7 @@ class SessionLayout:
 
         self.tokens_exist = src_tokens.ne(padding_idx)  # (B, T)
         slot = ends_query.cumsum(1) - ends_query.long()  # (B, T) index of each token's query
+        self.token_slot = slot
         self.queries = slot.amax(1) + 1  # (B,)
         first_row = self.queries.cumsum(0) - self.queries  # (B,) row of each source's first query
         self.last_row = first_row + self.queries - 1  # (B,)
@@ -70,6 +71,17 @@ class SessionLayout:
         flat = rows.new_zeros(*self.tokens_exist.shape, rows.size(-1))
         flat[self.tokens_exist] = rows[self.token_row, self.token_position]
         return flat
+
+    def prefixes(self, flat: Tensor, rows: Tensor) -> Tuple[Tensor, Tensor]:
+        """The sources as they were when the queries in `rows` had just been issued.
+
+        flat (B, T, C), rows (P,) -> (P, T, C), and where there is a token in it (P, T)
+        """
+        sources = torch.arange(len(self.queries), device=rows.device)
+        source = sources.repeat_interleave(self.queries)[rows]  # (P,)
+        slot = self.slots_exist.nonzero()[rows, 1]
+        exists = self.tokens_exist[source] & (self.token_slot[source] <= slot.unsqueeze(1))
+        return flat[source], exists
 
     def slots(self, queries: Tensor) -> Tensor:
         """(N, C) -> (B, Q, C): the queries of each source side by side; zeros where none is."""

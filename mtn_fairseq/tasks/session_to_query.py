@@ -1,5 +1,6 @@
 """`session_to_query`: given the queries of a session so far, generate the next one."""
 
+import logging
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Optional
@@ -18,9 +19,12 @@ from ..data.session_dictionary import build_session_dictionary, find_separators
 from ..data.session_sentencepiece import SessionSentencepiece, SessionSentencepieceConfig
 from ..data.session_text import QUERY_SEPARATOR, join_units
 from ..data.session_to_query_dataset import SessionSource, SessionToQueryDataset, TokenLines
+from ..data.whole_sessions import WholeSessionDataset
 from ..data.word_pieces import MODEL, has_pieces
 from ..errors import InputError
 from ..flags import one_int_per_level
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -48,6 +52,14 @@ class SessionToQueryConfig(TranslationConfig):
             "itself, and says how often; 'refuse' stops with the line"
         },
     )
+    session_parallel: ChoiceEnum(["auto", "always", "never"]) = field(  # type: ignore[valid-type]
+        default="auto",
+        metadata={
+            "help": "train on whole sessions, all their pairs in one pass, which gives the same "
+            "loss and gradients in less time: 'auto' where the architecture can; 'never' reads the "
+            "pairs as they stand in the data. Validation and test always do"
+        },
+    )
 
 
 # Flags of the translation task that do not fit session data.
@@ -71,6 +83,7 @@ class SessionToQueryTask(TranslationTask):
                 raise InputError(f"--{flag.replace('_', '-')} is not for session data", reason)
         self.level_sizes = cfg.level_sizes
         self.longest_source = cfg.max_source_positions
+        self.trains_whole_sessions = False  # until a model is built that can
         self.lines_answered = 0  # by fairseq-interactive, which numbers each buffer from 0
         self.separators: List[int] = find_separators(
             src_dict, str(Path(utils.split_paths(cfg.data)[0]) / f"dict.{cfg.source_lang}.txt")
@@ -117,7 +130,7 @@ class SessionToQueryTask(TranslationTask):
             folders[shard], split, languages, self.src_dict, self.cfg.dataset_impl, combine
         )
         prefix = Path(folders[shard]) / f"{split}.{'-'.join(languages)}"
-        self.datasets[split] = SessionToQueryDataset(
+        pairs = SessionToQueryDataset(
             self._session_source(source, f"{prefix}.{languages[0]}"),
             self.src_dict,
             target,
@@ -127,6 +140,10 @@ class SessionToQueryTask(TranslationTask):
             shuffle=split != "test",
             pad_to_multiple=self.cfg.required_seq_len_multiple,
         )
+        whole = self.trains_whole_sessions and split == self.cfg.train_subset
+        self.datasets[split] = WholeSessionDataset(pairs) if whole else pairs
+        if whole:
+            logger.info(f"{prefix}: {len(pairs)} pairs of {len(self.datasets[split])} sessions")
 
     def build_dataset_for_inference(
         self,
@@ -146,7 +163,16 @@ class SessionToQueryTask(TranslationTask):
         self.longest_source = min(
             self.longest_source, getattr(cfg, "max_source_positions", self.longest_source)
         )
-        return super().build_model(cfg, *args, **kwargs)
+        model = super().build_model(cfg, *args, **kwargs)
+        able = getattr(model.encoder, "reads_whole_sessions", False)
+        if str(self.cfg.session_parallel) == "always" and not able:
+            raise InputError(
+                "this architecture cannot train on whole sessions: its codes of a query change "
+                "with the queries after it",
+                "leave out --session-parallel always",
+            )
+        self.trains_whole_sessions = able and str(self.cfg.session_parallel) != "never"
+        return model
 
     def build_bpe(self, cfg: Any) -> Any:
         """Plain text from word pieces and the reverse, without being told to."""
