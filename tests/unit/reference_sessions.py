@@ -1,0 +1,332 @@
+"""The whole preparation of a log in AOL's format once more: slow, obvious, one row at a time.
+
+What the array code, DuckDB and Spark write must be the same, byte for byte. Nothing of theirs is
+used here but the names: `Rules`, `Reason`.
+"""
+
+import hashlib
+import io
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from datetime import datetime, timedelta
+from fractions import Fraction
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+from mtn_preprocess.reasons import FAULTS, RULES, Reason
+from mtn_preprocess.rules import SPLITS, Rules
+
+HEADER = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL"
+SHORT_HEADER = "AnonID\tQuery\tQueryTime"
+LONGEST_LINE = 65536  # bytes, with its end
+EPOCH = datetime(1970, 1, 1)
+
+
+class Nothing(Exception):
+    """There is nothing to write; the message is the reason that the command gives."""
+
+
+class Row(NamedTuple):
+    """A query as it was issued. Rows compare in the order in which they are taken."""
+
+    user: str
+    seconds: int
+    query: str
+    file: int
+    line: int
+
+
+class Session(NamedTuple):
+    user: str
+    start: int
+    queries: Tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return " <q> ".join(self.queries)
+
+
+class Prepared(NamedTuple):
+    files: Dict[str, bytes]  # but stats.json and manifest.json
+    stats: Dict[str, Any]  # the counts of stats.json
+
+
+def prepare(logs: Sequence[Tuple[str, bytes]], rules: Rules) -> Prepared:
+    """All that is written for logs given as address and content."""
+    counts: Counter = Counter()
+    rows, rejects = read_rows(logs, rules, counts)
+    popularity = Counter(query for _, query in {(row.user, row.query) for row in rows})
+    sessions: List[Session] = []
+    for user in sorted({row.user for row in rows}):
+        issued = sorted(row for row in rows if row.user == user)
+        sessions += sessions_of_user(issued, rules, popularity, counts)
+    split_of = splits(sessions, rules)
+    named = [name for name, share in zip(SPLITS, rules.split) if share]
+    for name in named:
+        if not sessions:
+            raise Nothing("no session is left under these rules")
+        if name not in split_of.values():
+            raise Nothing(f"no session falls into the {name} split")
+    return Prepared(
+        {"rejects.tsv": text_of(rejects), **files_of(sessions, split_of, named, rules)},
+        statistics(sessions, split_of, named, counts),
+    )
+
+
+# --- lines and rows -------------------------------------------------------------------------------
+
+
+def read_rows(
+    logs: Sequence[Tuple[str, bytes]], rules: Rules, counts: Counter
+) -> Tuple[List[Row], List[str]]:
+    """The rows with a query, and the lines of rejects.tsv."""
+    rows, rejects = [], ["file\tline\treason"]
+    nothing_in = []
+    for file, (address, data) in enumerate(logs):
+        rows_of_file = 0
+        for number, line in enumerate(io.BytesIO(data), 1):
+            counts["lines"] += 1
+            found = read_row(line, rules)
+            if not isinstance(found, Reason):
+                rows.append(Row(*found, file, number))
+            else:
+                counts[found] += 1
+                if found in FAULTS:
+                    rejects.append(f"{address}\t{number}\t{found.text}")
+            rows_of_file += not isinstance(found, Reason) or found > Reason.HEADER
+        if not rows_of_file:
+            nothing_in.append(address)
+    if nothing_in:
+        raise Nothing("not one row of a search log")
+    return rows, rejects
+
+
+def read_row(line: bytes, rules: Rules) -> Union[Reason, Tuple]:
+    """User, seconds and query; or why not."""
+    faults = {
+        Reason.LONG_LINE: len(line) > LONGEST_LINE,
+        Reason.NOT_UTF8: not is_utf8(line),
+        Reason.NUL: b"\0" in line,
+    }
+    if any(faults.values()):
+        return min(fault for fault, found in faults.items() if found)
+    text = line.decode("utf-8").rstrip("\r\n")
+    if text in (HEADER, SHORT_HEADER):  # anywhere: people concatenate the published files
+        return Reason.HEADER
+    columns = text.split("\t")
+    if len(columns) not in (3, 5):
+        return Reason.COLUMNS
+    user, typed, time = (column.strip(" ") for column in columns[:3])
+    if not user:
+        return Reason.USER
+    seconds = seconds_of(time)
+    if seconds is None:
+        return Reason.TIME
+    if typed in ("", "-"):
+        return Reason.BLANK
+    query = read_query(typed, rules)
+    return (user, seconds, query) if query else Reason.NOTHING_LEFT
+
+
+def is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def seconds_of(time: str) -> Optional[int]:
+    if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}", time):
+        return None
+    try:
+        return (datetime.fromisoformat(time) - EPOCH) // timedelta(seconds=1)
+    except ValueError:  # the 30th of February
+        return None
+
+
+def time_of(seconds: int) -> str:
+    return str(EPOCH + timedelta(seconds=seconds))
+
+
+def read_query(typed: str, rules: Rules) -> str:
+    parts = re.split(r"[^\s@]+@[^\s@]+\.[^\s@.]+", typed) if rules.mask_emails else [typed]
+    words: List[str] = []
+    for number, part in enumerate(parts):
+        if number > 0:
+            words.append("<email>")
+        for word in normalise(part).split():
+            if not rules.mask_numbers or not word.isdigit():
+                words.append(escape(word))
+            elif not words or words[-1] != "<number>":
+                words.append("<number>")
+    return " ".join(words)
+
+
+def normalise(typed: str) -> str:
+    text = ""
+    for character in unicodedata.normalize("NFC", typed.lower()):
+        kind = unicodedata.category(character)
+        text += character if kind.startswith(("L", "M", "N")) else " "
+    return " ".join(text.split())
+
+
+def escape(word: str) -> str:
+    r"""`madeupword0001` is a symbol of fairseq's: with a backslash it is a word."""
+    return "\\" + word if re.fullmatch(r"madeupword\d{4}", word) else word
+
+
+def is_blocked(query: str, rules: Rules) -> bool:
+    words = query.split()
+    for entry in rules.block_list:
+        if len(entry) > 2 and entry.startswith("/") and entry.endswith("/"):
+            if re.search(entry[1:-1], query):
+                return True
+        else:
+            phrase = [escape(word) for word in normalise(entry).split()]
+            if any(words[i : i + len(phrase)] == phrase for i in range(len(words))):
+                return True
+    return False
+
+
+# --- sessions -------------------------------------------------------------------------------------
+
+
+def sessions_of_user(
+    issued: Sequence[Row], rules: Rules, popularity: Counter, counts: Counter
+) -> List[Session]:
+    """Rules 2 to 6."""
+    for before, row in zip(issued, issued[1:]):
+        if row.seconds > before.seconds and row.file == before.file and row.line < before.line:
+            counts["time going backwards"] += 1
+    kept = []
+    for session in divided_at_gaps(issued, rules):
+        counts["found"] += 1
+        queries: List[str] = []
+        asked = set()
+        for row in session:
+            reason = None
+            if (row.seconds, row.query) in asked:
+                reason = Reason.CLICK
+            elif is_blocked(row.query, rules):
+                reason = Reason.BLOCKED
+            elif len(row.query.split()) > rules.max_query_tokens:
+                reason = Reason.LONG_QUERY
+            elif popularity[row.query] < rules.min_users:
+                reason = Reason.RARE
+            elif queries and queries[-1] == row.query:
+                reason = Reason.DUPLICATE
+            asked.add((row.seconds, row.query))
+            if reason:
+                counts[reason] += 1
+            else:
+                queries.append(row.query)
+        if len(queries) < rules.min_queries:
+            counts["short"] += 1
+            counts[Reason.SHORT_SESSION] += len(queries)
+        elif len(queries) > rules.max_queries:
+            counts["long"] += 1
+            counts[Reason.LONG_SESSION] += len(queries)
+        else:
+            kept.append(Session(issued[0].user, session[0].seconds, tuple(queries)))
+    return kept
+
+
+def divided_at_gaps(issued: Sequence[Row], rules: Rules) -> Iterator[List[Row]]:
+    gap = Fraction(str(rules.gap_minutes)) * 60
+    session: List[Row] = []
+    for row in issued:
+        if session and row.seconds - session[-1].seconds >= gap:
+            yield session
+            session = []
+        session.append(row)
+    yield session
+
+
+# --- splits and files -----------------------------------------------------------------------------
+
+
+def splits(sessions: Sequence[Session], rules: Rules) -> Dict[Session, str]:
+    """The name of each session's split."""
+    found = {}
+    bounds = [Fraction(rules.split[0]), Fraction(rules.split[0]) + Fraction(rules.split[1])]
+    for session in sessions:
+        if rules.split_by == "time":
+            before = sum(other.start < session.start for other in sessions)
+            percent = Fraction(100 * before, len(sessions))
+        else:
+            percent = percent_by_hash(session, rules)
+        found[session] = SPLITS[sum(percent >= bound for bound in bounds)]
+    return found
+
+
+def percent_by_hash(session: Session, rules: Rules) -> Fraction:
+    identity = [str(rules.seed), session.user]
+    if rules.split_by == "session":
+        identity += [time_of(session.start), session.text]
+    digest = hashlib.sha256("\t".join(identity).encode("utf-8")).hexdigest()
+    return Fraction(100 * int(digest[:13], 16), 16**13)
+
+
+def files_of(
+    sessions: Sequence[Session], split_of: Dict[Session, str], named: Sequence[str], rules: Rules
+) -> Dict[str, bytes]:
+    names = [f"{name}.{end}" for name in named for end in ("session", "next")]
+    lines: Dict[str, List[str]] = {name: [] for name in names}
+    if "train" in named:
+        lines["train.whole"] = []
+    earlier: Dict[str, List[str]] = defaultdict(list)
+    for session in sessions:
+        name = split_of[session]
+        history = earlier[session.user][-rules.history :] if rules.history else []
+        for known in range(1, len(session.queries)):
+            so_far = " <q> ".join(session.queries[:known])
+            lines[f"{name}.session"].append(" <session> ".join([*history, so_far]))
+            lines[f"{name}.next"].append(session.queries[known])
+        if name == "train":
+            lines["train.whole"].append(session.text)
+        earlier[session.user].append(session.text)
+    return {name: text_of(some) for name, some in lines.items()}
+
+
+def text_of(lines: Sequence[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode("utf-8")
+
+
+def statistics(
+    sessions: Sequence[Session], split_of: Dict[Session, str], named: Sequence[str], counts: Counter
+) -> Dict[str, Any]:
+    per_split = {}
+    words: Dict[str, Counter] = {}
+    for name in named:
+        mine = [session for session in sessions if split_of[session] == name]
+        queries = [query for session in mine for query in session.queries]
+        words[name] = Counter(word for query in queries for word in query.split())
+        per_split[name] = {
+            "sessions": len(mine),
+            "queries": len(queries),
+            "pairs": len(queries) - len(mine),
+            "words": len(words[name]),
+        }
+    malformed = {fault.text: counts[fault] for fault in FAULTS}
+    return {
+        "lines": {
+            "read": counts["lines"],
+            "header": counts[Reason.HEADER],
+            "malformed": malformed,
+        },
+        "rows": {
+            "read": counts["lines"] - counts[Reason.HEADER] - sum(malformed.values()),
+            "removed": {rule.text: counts[rule] for rule in RULES},
+            "kept": sum(len(session.queries) for session in sessions),
+            "time going backwards": counts["time going backwards"],
+        },
+        "sessions": {
+            "found": counts["found"],
+            "too few queries": counts["short"],
+            "too many queries": counts["long"],
+            "kept": len(sessions),
+        },
+        "splits": per_split,
+        "vocabulary": sum(number >= 8 for number in words.get("train", {}).values()),
+    }
