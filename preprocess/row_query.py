@@ -27,8 +27,7 @@ ORDER = ("who", "seconds", "query", "place")
 
 def rows(log: Log, rules: Rules) -> str:
     """SELECT place, who, seconds, query, reason (why it is no query, or 0), from `lines`."""
-    # Spaces alone: by default DuckDB would trim what Unicode calls a space too, Spark would not.
-    user, query, time = (f"trim(BOTH ' ' FROM field(parts, {n}))" for n in log.layout.columns)
+    user, query, time = (_trimmed(f"field(parts, {n})") for n in log.layout.columns)
     widths = ", ".join(map(str, log.layout.widths))
     headers = ", ".join(map(_literal, log.layout.headers)) or "NULL"
     return f"""
@@ -81,10 +80,18 @@ def in_order(select: str) -> str:
     return f"SELECT * FROM ({select}) unsorted ORDER BY {keys}"
 
 
+def _trimmed(text: str) -> str:
+    """Without spaces at its ends; to look first is quicker, since hardly any text has some."""
+    # Spaces alone: by default DuckDB would trim what Unicode calls a space too, Spark would not.
+    trimmed = f"trim(BOTH ' ' FROM {text})"
+    return f"CASE WHEN {text} LIKE ' %' OR {text} LIKE '% ' THEN {trimmed} ELSE {text} END"
+
+
 def _is_plain(rules: Rules) -> str:
     """Whether SQL alone can read what was typed."""
-    # Printable ASCII; and not one of the words that the session text format escapes.
-    tests = ["NOT matches(typed, '[^ -~]')", "plain NOT LIKE '%madeupword%'"]
+    # Printable ASCII, which is quickly seen where nothing had to be changed; and not one of the
+    # words that the session text format escapes.
+    tests = ["(plain = typed OR NOT matches(typed, '[^ -~]'))", "plain NOT LIKE '%madeupword%'"]
     if rules.mask_numbers:
         tests.append("NOT matches(typed, '[0-9]')")
     if rules.mask_emails:
