@@ -29,6 +29,7 @@ _BLOCK = 4 << 20  # bytes read at once
 _FILE_BITS = 40  # of a place that hold the line: a trillion lines a file
 _COMMA_TO_TAB = bytes.maketrans(b"\t,", b" \t")
 _EXACT = 2**53  # from here on, floats skip integers
+_decode_json = json.JSONDecoder().decode
 _SPACES = str.maketrans("\t\n\r\0", "    ")
 
 Watch = Callable[[int, int], None]  # told after each batch: bytes and lines since the last time
@@ -274,28 +275,33 @@ def _csv_fields(line: str) -> Optional[List[str]]:
 
 
 def _json_to_tabs(block: bytes, ends: np.ndarray, layout: Layout) -> Tuple[pa.Array, np.ndarray]:
-    starts = [0, *ends[:-1].tolist()]
-    rows = [_json_row(block[start:end], layout.names) for start, end in zip(starts, ends.tolist())]
+    lines = block.decode("utf-8").split("\n")[: len(ends)]
+    rows = [_json_row(line, layout.names) for line in lines]
     faults = np.array([KEPT if row is not None else Reason.NOT_JSON for row in rows], np.int8)
     return pa.array(rows, pa.string()), faults
 
 
-def _json_row(line: bytes, names: Tuple[str, ...]) -> Optional[str]:
+def _json_row(line: str, names: Tuple[str, ...]) -> Optional[str]:
     """The fields of an object, or None where the line is none."""
     try:
-        fields = json.loads(line)
-        if isinstance(fields, dict):
-            return "\t".join(_json_text(fields.get(name)).translate(_SPACES) for name in names)
+        fields = _decode_json(line)
+        if not isinstance(fields, dict):
+            return None
+        texts = [_json_text(fields.get(name)) for name in names]
     except (ValueError, RecursionError):
-        pass
-    return None
+        return None
+    if "\\" in line:  # only then can there be a tab, or half a character
+        texts = [
+            text.translate(_SPACES).encode("utf-8", "replace").decode("utf-8") for text in texts
+        ]
+    return "\t".join(texts)
 
 
 def _json_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
     if value is None:
         return ""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")  # JSON may hold half a character
     if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
         value = int(value)  # as for Parquet
     return json.dumps(value)
