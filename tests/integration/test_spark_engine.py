@@ -1,0 +1,112 @@
+"""Spark, really started, writes what DuckDB writes and what the reference says: byte for byte."""
+
+import gzip
+import importlib.util
+import os
+import shutil
+import sys
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from mtn_fairseq.sample_log import LogWriter
+from mtn_preprocess.flags import Settings
+from mtn_preprocess.log_to_sessions import prepare
+from mtn_preprocess.rules import Rules
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
+
+import reference_sessions
+from random_logs import NO_ROWS, Shape, a_log, log_files
+
+MANIFEST = "manifest.json"  # names the engine
+
+
+def why_not():
+    """Why Spark cannot start here, or None."""
+    if importlib.util.find_spec("pyspark") is None:
+        return "pyspark is not installed"
+    if not shutil.which("java") and not os.environ.get("JAVA_HOME"):
+        return "no Java: neither `java` on the path nor JAVA_HOME"
+    return None
+
+
+@pytest.fixture(scope="module", autouse=True)
+def spark_can_start():
+    """Skip, or fail where it was promised that Spark is there."""
+    reason = why_not()
+    if reason and os.environ.get("MTN_REQUIRE_SPARK"):
+        pytest.fail(f"MTN_REQUIRE_SPARK is set, but {reason}")
+    if reason:
+        pytest.skip(f"Spark cannot start: {reason}")
+
+
+def packed(content, kind):
+    if kind == "gz":
+        return gzip.compress(content)
+    return pa.compress(content, "zstd", asbytes=True) if kind == "zst" else content
+
+
+def write_log(folder, contents, kinds=("", "gz", "zst")):
+    """Each file in another packing."""
+    paths = []
+    for number, (content, kind) in enumerate(zip(contents, kinds)):
+        paths.append(folder / f"part{number}.tsv{'.' * bool(kind)}{kind}")
+        paths[-1].write_bytes(packed(content, kind))
+    assert len(paths) == len(contents)
+    return list(map(str, paths))
+
+
+def by_both(folder, paths, contents, rules):
+    """Prepare with both engines, compare all files but the manifest; Spark's files."""
+    written = {}
+    for engine in ("duckdb", "spark"):
+        output = folder / engine
+        how = {"engine": engine, "spark_master": "local[2]", "memory_limit": "1GiB"}
+        assert prepare(Settings(paths, output, rules, **how))["sessions"]["kept"] > 100
+        written[engine] = {path.name: path.read_bytes() for path in output.iterdir()}
+        del written[engine][MANIFEST]
+    duckdb, spark = written["duckdb"], written["spark"]
+    reference = reference_sessions.prepare(list(zip(paths, contents)), rules)
+    assert spark.keys() == duckdb.keys() == {*reference.files, "stats.json"}
+    for name in spark:  # not all at once: pytest would print the rest too
+        assert spark[name] == duckdb[name], name
+        assert name == "stats.json" or spark[name] == reference.files[name], name
+    return spark
+
+
+def test_sample_log_in_three_packings(tmp_path):
+    """As a user would run it, with lines that are no rows."""
+    lines = [row.line().rstrip("\n").encode() for row in LogWriter(seed=4).rows(300)]
+    for number, line in enumerate(NO_ROWS):
+        lines.insert(100 * number, line)
+    contents = log_files(lines, Shape(seed=6, files=3, shuffled=True))
+    paths = write_log(tmp_path, contents)
+    rules = Rules(split=(Decimal(80), Decimal(10), Decimal(10)))
+    spark = by_both(tmp_path, paths, contents, rules)
+    assert spark["rejects.tsv"].count(b"\n") > 20
+
+
+def test_unicode_with_every_rule(tmp_path):
+    """Words of many scripts, masks, block list, popularity, history, the year 1."""
+    shape = Shape(seed=1, files=3, shuffled=True, line_end=b"\r\n")
+    contents = a_log(11, 4000, shape, datetime(1, 1, 1))
+    paths = write_log(tmp_path, contents)
+    rules = Rules(
+        gap_minutes=16.1,
+        min_queries=2,
+        min_users=2,
+        block_list=("É b", "/^c [0-9]/", "madeupword0001"),
+        mask_numbers=True,
+        mask_emails=True,
+        split=(Decimal(60), Decimal(20), Decimal(20)),
+        split_by="time",
+        history=3,
+    )
+    spark = by_both(tmp_path, paths, contents, rules)
+    assert b"<session>" in spark["test.session"]
+    assert b"<number>" in spark["train.whole"]
+    assert b"<email>" in spark["train.whole"]
