@@ -204,6 +204,23 @@ def test_gzip_damaged_far_from_its_beginning(tmp_path, monkeypatch):
     assert message == f"{tmp_path}/log.txt.gz: {reason}"
 
 
+def test_parquet_with_other_bytes_in_a_page(tmp_path):
+    """Readable, and wrong: only its checksum tells."""
+    table = pa.table({"AnonID": [7], "Query": ["paris"], "QueryTime": ["2006-03-01 10:00:00"]})
+    path = tmp_path / "log.parquet"
+    pa.parquet.write_table(
+        table, path, write_page_checksum=True, compression="none", write_statistics=False
+    )
+    data = path.read_bytes()
+    assert data.count(b"paris") == 1
+    path.write_bytes(data.replace(b"paris", b"pariz"))
+    expected = (
+        "could not verify page integrity, CRC checksum verification failed for page_ordinal 0"
+    )
+    remedy = "fetch the file again, or leave it out"
+    assert said(tmp_path, path) == f"{path}: {expected}; {remedy}"
+
+
 # --- files ---------------------------------------------------------------------------------------
 
 
