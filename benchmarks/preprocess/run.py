@@ -52,18 +52,20 @@ class Benchmark:
 
     Args:
         log: folder of the whole log
-        output: folder for everything that is written
+        work: folder for all that is written on the way; removed at the end
     """
 
-    def __init__(self, log: Path, output: Path) -> None:
-        self.log, self.output = log, output
+    def __init__(self, log: Path, work: Path) -> None:
+        self.log, self.work = log, work
         self.measurements: List[Measurement] = []
 
     def run(self, sizes: List[int], repeats: int) -> None:
         """All measurements; ours and the yardstick take turns."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        self.work.mkdir(parents=True)
         compared = min(PANDAS_ROWS, sizes[-1])
         for rows in sorted({STARTUP_ROWS, compared, *sizes}):
-            log = first_rows(self.log, rows, self.output / "rows")
+            log = first_rows(self.log, rows, self.work / "rows")
             for _ in range(repeats):
                 self._read_and_sort(log, rows)
                 self._ours(OURS, log, rows)
@@ -71,7 +73,7 @@ class Benchmark:
                     self._ours(OURS_IN_1_GIB, log, rows, "--memory-limit", "1GiB")
             if rows == compared:
                 self._compare(log, rows)
-        shutil.rmtree(self.output / "rows")
+        shutil.rmtree(self.work)
 
     def _compare(self, log: Path, rows: int) -> None:
         """The others on the same rows: pandas, and Spark if it is there and quick enough."""
@@ -86,7 +88,7 @@ class Benchmark:
             print(error)
 
     def _read_and_sort(self, log: Path, rows: int) -> None:
-        flags = ["--threads", str(CORES), "--scratch", str(self.output)]
+        flags = ["--threads", str(CORES), "--scratch", str(self.work)]
         printed = self._measure(YARDSTICK, rows, str(HERE / "read_and_sort.py"), str(log), *flags)
         if int(printed) != rows:
             raise SystemExit(f"{YARDSTICK}: {printed} rows came out of {rows:,}")
@@ -100,7 +102,7 @@ class Benchmark:
 
     def _prepare(self, what: str, rows: int, *command: str, **limit: float) -> Path:
         """Prepared text; whoever prepared it, of the same rows it must have the same bytes."""
-        folder, first = self.output / what, self.output / OURS
+        folder, first = self.work / what, self.work / OURS
         shutil.rmtree(folder, ignore_errors=True)
         self._measure(what, rows, *command, "--output", str(folder), **limit)
         _, differing, missing = filecmp.cmpfiles(first, folder, TEXT, shallow=False)
@@ -109,7 +111,7 @@ class Benchmark:
         return folder
 
     def _measure(self, what: str, rows: int, *command: str, **limit: float) -> str:
-        printed = self.output / "printed.txt"
+        printed = self.work / "printed.txt"
         measured = measure(what, rows, [sys.executable, *command], printed, **limit)
         self.measurements.append(measured)
         print(f"{rows:>12,} rows  {what:<26}{measured.seconds:>8.1f} s", flush=True)
@@ -156,14 +158,13 @@ def main() -> int:
     add("--repeats", type=int, default=1, metavar="N", help="of each run; the fastest counts")
     args = parser.parse_args()
     sizes, output = args.rows_millions, args.output.absolute()
-    output.mkdir(parents=True, exist_ok=True)
     _use_cores(CORES)
     if not args.log:
         parts = ceil(sizes[-1] / ROWS_OF_PART)
         print(f"making the log, {parts} files of it, if they are not there: a minute for two files")
         maker = [sys.executable, str(HERE / "make_log.py"), str(output / "log")]
         subprocess.run([*maker, "--parts", str(parts)], check=True)
-    benchmark = Benchmark(args.log or output / "log", output)
+    benchmark = Benchmark(args.log or output / "log", output / "work")
     benchmark.run(sizes, args.repeats)
     results = Results(benchmark.measurements)
     judged = verdicts(results)
