@@ -52,6 +52,7 @@ def test_the_text_is_the_same_in_other_tokens(tmp_path, history):
     for name in TEXT:
         before, after = words[name].decode().split("\n"), pieces[name].decode().split("\n")
         assert [decode_pieces(line) for line in after] == before
+        assert all(line.startswith("▁") for line in after[:-1])
         assert [re.findall("<q>|<session>", line) for line in after] == [
             re.findall("<q>|<session>", line) for line in before
         ]
@@ -110,7 +111,14 @@ def test_the_order_of_words_makes_no_difference():
 
 
 def test_counts_make_a_difference():
-    assert train_model(WORDS, 18) != train_model(WORDS + Counter({"hotel": 500}), 18)
+    assert train_model(WORDS, 18) != train_model(WORDS + Counter({"flights": 500}), 18)
+
+
+def test_the_commonest_words_are_what_it_learns_from(monkeypatch, tmp_path):
+    monkeypatch.setattr("mtn_preprocess.subwords._MOST_WORDS", 2)
+    words = Counter({letter * 3: count for count, letter in enumerate("abcdefghij")})
+    (tmp_path / MODEL).write_bytes(train_model(words, 4))
+    assert set("".join(PieceEncoder(tmp_path / MODEL).pieces())) == {"▁", "i", "j"}
 
 
 def test_bounds_of_the_size_are_told_and_right():

@@ -193,6 +193,7 @@ def test_every_piece_is_in_the_dictionary(text, encode, tmp_path, threshold):
     dictionary.save(str(tmp_path / "dict.session.txt"))
     assert Dictionary.load(str(tmp_path / "dict.session.txt")).symbols == dictionary.symbols
     assert len(dictionary) % 8 == 0
+    assert not [word for word in dictionary.symbols if "<unk>" in word and word != "<unk>"]
 
 
 def test_the_model_is_saved_beside_the_dictionary(text, tmp_path, model):
