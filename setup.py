@@ -58,6 +58,7 @@ setup(
             "mtn-log-to-sessions = mtn_preprocess.log_to_sessions:main",
             "mtn-sample-log = mtn_fairseq.sample_log.cli:main",
             "mtn-user-dir = mtn_fairseq.cli.user_dir:main",
+            "mtn-yardstick = mtn_fairseq.cli.yardstick:main",
         ],
     },
     zip_safe=False,  # fairseq's --user-dir wants a real folder

@@ -1,0 +1,67 @@
+"""`mtn-yardstick` as a process: whatever the terminal, and when something is wrong."""
+
+import subprocess
+import sys
+
+import pytest
+from processes import ROOT, run
+
+from mtn_fairseq.scoring.generate_log import read_generate_log
+from mtn_fairseq.scoring.suggestion_scores import score
+
+COMMAND = f"{sys.executable} -m mtn_fairseq.cli.yardstick"
+
+
+@pytest.fixture
+def text(tmp_path):
+    """What followed `é` twice of three times is what follows it in the first test pair."""
+    pairs = {
+        "train": [("é", "b 中"), ("x <q> é", "b 中"), ("é", "c")],
+        "test": [("y <q> é", "b 中"), ("unseen words", "other words")],
+    }
+    for name, lines in pairs.items():
+        for ending, column in (("session", 0), ("next", 1)):
+            content = "".join(f"{line[column]}\n" for line in lines)
+            (tmp_path / f"{name}.{ending}").write_text(content, encoding="utf-8")
+    return tmp_path
+
+
+def test_the_log_is_utf8_and_can_be_scored(text):
+    """Also in the plainest of terminals."""
+    done = run(
+        f"{COMMAND} session --train {text}/train --test {text}/test",
+        LC_ALL="C",
+        PYTHONIOENCODING="ascii",
+        PYTHONUTF8="0",
+    )
+    log = text / "generate.log"
+    log.write_text(done.stdout, encoding="utf-8")
+    pairs = read_generate_log(str(log))
+    assert [pair.ranked for pair in pairs] == [["b 中", "c", "é"], ["unseen words"]]
+    scores = score(pairs)
+    assert scores["exact"] == scores["hit"] == scores["mrr"] == 50
+    assert scores["1-gram"] == 75  # three of four words; `words` is a word of both
+
+
+def test_bad_text_is_one_line(text):
+    (text / "train.next").unlink()
+    done = run(f"{COMMAND} last --train {text}/train --test {text}/test", status=1)
+    assert done.stdout == ""
+    assert done.stderr.splitlines()[-1].startswith(f"{text}/train.next: no such file; ")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_has_seen_enough(text):
+    """`mtn-yardstick … | head -1` is no error to tell anybody about."""
+    for ending in ("session", "next"):  # more than a pipe holds
+        (text / f"test.{ending}").write_text("a\n" * 20_000)
+    done = subprocess.run(
+        f"{COMMAND} echo --test {text}/test | head -1",
+        shell=True,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.stdout == "S-0\ta\n"
+    assert "Traceback" not in done.stderr and "BrokenPipe" not in done.stderr
