@@ -15,7 +15,15 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[2]
 FILES_OF_THE_BUILD = ["setup.py", "pyproject.toml", "README.md", "LICENSE"]
 NEEDED_BY_ALL = ["numpy", "sacrebleu", "sentencepiece", "torch"]
-SCRIPTS = {"mtn-architectures", "mtn-check-text", "mtn-sample-log", "mtn-user-dir"}
+SCRIPTS = {
+    "mtn-architectures",
+    "mtn-check-text",
+    "mtn-log-to-sessions",
+    "mtn-sample-log",
+    "mtn-user-dir",
+    "mtn-yardstick",
+}
+PACKAGES = {"mtn_fairseq": "mtn_fairseq", "mtn_preprocess": "preprocess"}  # and their folders
 
 
 def run(*command, cwd, **env):
@@ -37,8 +45,8 @@ def wheel(tmp_path_factory):
     work = tmp_path_factory.mktemp("wheel")
     source, without_torch = work / "source", work / "without_torch"
     skip = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "mtn_fairseq", source / "mtn_fairseq", ignore=skip)
-    shutil.copytree(ROOT / "tests", source / "tests", ignore=skip)
+    for folder in (*PACKAGES.values(), "tests"):
+        shutil.copytree(ROOT / folder, source / folder, ignore=skip)
     for name in FILES_OF_THE_BUILD:
         if (ROOT / name).exists():
             shutil.copy(ROOT / name, source)
@@ -64,11 +72,11 @@ def read(wheel):
     return read_dist_info
 
 
-def test_wheel_holds_the_whole_package_and_nothing_else(wheel):
-    package = ROOT / "mtn_fairseq"
+def test_wheel_holds_the_whole_packages_and_nothing_else(wheel):
     expected = {
-        path.relative_to(ROOT).as_posix()
-        for path in package.rglob("*")
+        f"{package}/{path.relative_to(ROOT / folder).as_posix()}"
+        for package, folder in PACKAGES.items()
+        for path in (ROOT / folder).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
     with zipfile.ZipFile(wheel) as archive:
@@ -91,7 +99,9 @@ def test_every_command_has_a_console_script(read):
     assert modules >= {f"mtn_fairseq.cli.{path.stem}" for path in commands}
     for target in scripts.values():
         module, function = target.split(":")
-        source = ROOT.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
+        package, *path = module.split(".")
+        source = ROOT.joinpath(PACKAGES[package], *path).with_suffix(".py")
+        source = source.read_text(encoding="utf-8")
         assert f"\ndef {function}(" in source, target
 
 
