@@ -304,6 +304,8 @@ def test_the_address_of_a_folder_and_of_files(collection, tmp_path, expected):
     files = sorted(collection.glob("user*.gz"))
     addresses = [files[0].as_uri(), files[1]]
     assert prepared(tmp_path, *addresses, split=SPLIT).files == expected
+    files[0].rename(collection / "a b%20#?.txt.gz")
+    assert prepared(tmp_path, collection.as_uri(), split=SPLIT).files == expected
 
 
 @pytest.mark.parametrize("pattern", ["AOL*/user*", "**/*.txt*", "AOL*/*[0-9].txt.gz"])
@@ -320,6 +322,10 @@ def test_headers_in_the_middle_and_files_without(tmp_path, expected):
     result = prepared(tmp_path, tmp_path / "1.txt", tmp_path / "2.txt", split=SPLIT)
     assert result.files == expected and not malformed(result)
     assert result.stats["lines"]["header"] == 2
+    short, long = "AnonID\tQuery\tQueryTime", "AnonID\tQuery\tQueryTime\tItemRank\tClickURL"
+    (tmp_path / "3.txt").write_bytes(lines(short, *rows[:9], long, *rows[9:]))
+    result = prepared(tmp_path, tmp_path / "3.txt", split=SPLIT)
+    assert result.files == expected and not malformed(result)
 
 
 def test_headers_that_differ_where_it_does_not_matter(tmp_path, expected):
