@@ -49,7 +49,7 @@ def test_blank_queries(tmp_path, typed):
     assert outcome(tmp_path, log) == (["a <q> b"], {"blank query": 1})
 
 
-@pytest.mark.parametrize("typed", ["--", "?", "<>", "\u00a0", "…", "- -"])
+@pytest.mark.parametrize("typed", ["--", "?", "<>", "\u00a0", " \u00a0 ", "…", "- -"])
 def test_queries_of_which_nothing_is_left(tmp_path, typed):
     log = of_one_user(("a", 0), (typed, 1), ("b", 2))
     assert outcome(tmp_path, log) == (["a <q> b"], {"no letter or digit": 1})

@@ -77,6 +77,16 @@ def test_a_hash_worked_out_by_hand(user, first, split, seed):
         assert by_hash(sessions, Rules(split=split, split_by=split_by, seed=seed)) == expected
 
 
+def test_a_hash_at_the_bound_is_in_the_split_above_it():
+    """By the least that a share can be more or less: no rounding decides."""
+    place = int(hashlib.sha256(b"1\tu").hexdigest()[:13], 16)
+    least = Decimal("1e-20")
+    at_most = (Decimal(100 * place) / (1 << 52)).quantize(least, "ROUND_FLOOR")
+    for share, expected in [(at_most, 1), (at_most + least, 0)]:
+        rules = Rules(split=(share, 100 - share, Decimal(0)), split_by="user")
+        assert by_hash([("u", 0, ["a", "b"])], rules) == [expected]
+
+
 def test_shares_are_about_those_asked_for():
     sessions = [(str(user), day, ["a", "b"]) for user in range(500) for day in range(20)]
     found = Counter(by_hash(sessions, Rules(split=shares("80,15,5"))))
