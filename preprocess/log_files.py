@@ -202,7 +202,7 @@ def _layout(location: Location, kind: str, columns: Tuple[str, str, str]) -> Lay
         if kind == "jsonl":
             return _json_layout(start, columns, location.address)
         return _text_layout(location, kind, columns)
-    except (Damaged, pa.ArrowException, OSError) as error:
+    except (Damaged, pa.ArrowException, OSError, UnicodeError) as error:
         remedy = "check that it is whole, may be read, and is of this --format"
         raise InputError(one_line(error), remedy, location.address) from None
 

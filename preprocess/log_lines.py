@@ -117,7 +117,7 @@ def read_lines(
             yield from _parquet_rows(location, layout, watch)
         else:
             yield from _text_lines(location, layout, watch)
-    except (OSError, EOFError, pa.ArrowException) as error:
+    except (OSError, EOFError, UnicodeError, pa.ArrowException) as error:
         # Arrow raises the same type for a damaged file and for one that cannot be opened.
         raise Damaged(location.address, error) from None
 

@@ -174,10 +174,10 @@ def test_a_damaged_file(kind, data):
         try:
             prepared(Path(folder), path)
         except InputError as error:
-            assert "\n" not in str(error) and str(error).startswith(str(path))
+            assert "\n" not in str(error)
             assert [each.name for each in Path(folder).iterdir()] == [path.name]
-        else:  # a byte of a time stamp, say
-            assert len(damaged) == len(whole)
+        else:  # zstandard without a checksum, a byte of a time stamp
+            assert len(damaged) >= len(whole)
 
 
 def damageable(kind):
