@@ -1,4 +1,6 @@
-"""Propositions 2, 3 and 4: the supplement's equations, transcribed, equal what the model computes.
+"""Propositions 1 to 4: the supplement's equations, transcribed, equal what is computed.
+
+The first is about recurrent networks, here torch's; the others about models of this package.
 
 Names are the supplement's: psi is layer normalisation, sigma the softmax of each row, phi the ReLU,
 E, D and Y matrices with one row a token (or a query), W and Z weights, d the channels, P the heads.
@@ -220,6 +222,70 @@ def seed():
 
 
 # --- the propositions -----------------------------------------------------------------------------
+
+
+class RNN:
+    """Proposition 1: one layer of fixed size, W_1 and W_2, that time only masks.
+
+    Biases are absorbed as the paper says, by an extra dimension that is always 1.
+    """
+
+    def __init__(self, rnn, output, phi_h, phi_y):
+        bias = (rnn.bias_ih_l0 + rnn.bias_hh_l0).data.unsqueeze(0)
+        # W_h atop U_h
+        self.W_1 = torch.cat([rnn.weight_ih_l0.data.T, rnn.weight_hh_l0.data.T, bias])
+        self.W_2 = torch.cat([output.weight.data.T, output.bias.data.unsqueeze(0)])
+        self.phi_h, self.phi_y = phi_h, phi_y
+
+    def X_tilde(self, X):
+        """Row t is x_t beside h_{t-1}, and h_{t-1} is the layer's own row t-1.
+
+        So X̃ is where the layer, fed its own output one row further down, comes to rest; that takes
+        as many rounds as there are rows, since each round makes one more row final.
+        """
+        H = torch.zeros(len(X), self.W_1.size(1), dtype=DOUBLE)
+        for _ in range(len(X)):
+            X_tilde = torch.cat([X, one_row_down(H), ones(X)], 1)
+            H = self.phi_h(X_tilde @ self.W_1)
+        return X_tilde
+
+    def Y(self, X, t):
+        M = selection(t, len(X))
+        H_t = M @ self.phi_h(self.X_tilde(X) @ self.W_1)
+        return self.phi_y(torch.cat([H_t, ones(H_t)], 1) @ self.W_2)
+
+
+def one_row_down(H):
+    return torch.cat([torch.zeros_like(H[:1]), H[:-1]])
+
+
+def ones(A):
+    return torch.ones_like(A[:, :1])
+
+
+@pytest.mark.parametrize("n", [1, 2, 9])
+@pytest.mark.parametrize("name, phi_h", [("tanh", torch.tanh), ("relu", phi)])
+def test_proposition_1_an_rnn_is_one_masked_layer(name, phi_h, n):
+    d, hidden, classes = 5, 7, 4
+    rnn = torch.nn.RNN(d, hidden, nonlinearity=name, batch_first=True).double()
+    output = torch.nn.Linear(hidden, classes).double()
+    layer, X = RNN(rnn, output, phi_h, sigma), torch.randn(n, d, dtype=DOUBLE)
+    with torch.no_grad():
+        H = rnn(X.unsqueeze(0))[0][0]
+        Y = output(H).softmax(1)
+        for t in range(1, n + 1):
+            assert_close(layer.Y(X, t), Y[:t], 1e-12)
+            # M_t hides what is to come: the RNN that has read t inputs says the same.
+            then = output(rnn(X[:t].unsqueeze(0))[0][0]).softmax(1)
+            assert_close(layer.Y(X, t), then, 1e-12)
+        # "X̃ encapsulates the recurrent and the input information": row t is x_t and h_{t-1}.
+        assert_close(layer.X_tilde(X)[:, :d], X)
+        assert_close(layer.X_tilde(X)[:, d:-1], one_row_down(H), 1e-12)
+        # The control: the state does matter, so the rows are not each input's own.
+        if n > 2:
+            without_state = RNN(rnn, output, phi_h, sigma)
+            without_state.W_1[d:-1] = 0
+            assert (without_state.Y(X, n) - Y)[1:].abs().max() > 1e-2
 
 
 @pytest.mark.parametrize("heads", HEADS)

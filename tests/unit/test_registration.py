@@ -12,19 +12,42 @@ from fairseq import options
 from fairseq.data import Dictionary
 from fairseq.dataclass.initialize import add_defaults, hydra_init
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf, merge_with_parent
-from fairseq.models import ARCH_MODEL_REGISTRY, MODEL_DATACLASS_REGISTRY, build_model
+from fairseq.models import (
+    ARCH_MODEL_REGISTRY,
+    MODEL_DATACLASS_REGISTRY,
+    MODEL_REGISTRY,
+    build_model,
+)
 from fairseq.tasks import TASK_DATACLASS_REGISTRY, TASK_REGISTRY, setup_task
 from hydra.core.global_hydra import GlobalHydra
 from hydra.experimental import compose, initialize_config_dir
 from omegaconf import OmegaConf
-from sessions import DATA, MTN_MODELS, SMALL, W, batch, build, parse, random_sessions, targets
+from sessions import (
+    DATA,
+    MTN_MODELS,
+    OTHER_MODELS,
+    SMALL,
+    W,
+    batch,
+    build,
+    parse,
+    random_sessions,
+    targets,
+)
 
+from mtn_fairseq.cli.architectures import registered_architectures
 from mtn_fairseq.errors import InputError
+from mtn_fairseq.models.hlstm import HLSTMConfig, HLSTMModel, MNSRFModel
 from mtn_fairseq.models.mtn import MTNConfig, MTNModel
+from mtn_fairseq.models.seq2seq_attn import Seq2SeqAttnConfig, Seq2SeqAttnModel
+from mtn_fairseq.models.transformer_session import (
+    TransformerSessionConfig,
+    TransformerSessionModel,
+)
 from mtn_fairseq.tasks.session_to_query import SessionToQueryConfig, SessionToQueryTask
 
-# What makes each architecture what it is; all else is MTNConfig's default.
-ARCHITECTURES = {
+# What makes each architecture what it is; all else is the default of its model's options.
+MTN_ARCHITECTURES = {
     "mtn": {},
     "mtn_tiny": {
         "level_layers": "2,1",
@@ -37,6 +60,43 @@ ARCHITECTURES = {
         "encoder_attention_heads": 8,
     },
     "mtn_3level": {"level_layers": "3,2,1"},
+    "mtn_small": {
+        "level_layers": "2,1",
+        "encoder_embed_dim": 192,
+        "encoder_ffn_embed_dim": 384,
+        "encoder_normalize_before": True,
+        "decoder_normalize_before": True,
+    },
+}
+ARCHITECTURES = {
+    **MTN_ARCHITECTURES,
+    "seq2seq_attn": {},
+    "seq2seq_attn_aol": {},
+    "seq2seq_attn_small": {"encoder_embed_dim": 192, "encoder_hidden_size": 200},
+    "hlstm": {},
+    "hlstm_aol": {},
+    "hlstm_small": {"encoder_embed_dim": 192, "encoder_hidden_size": 174},
+    "mnsrf": {},
+    "mnsrf_aol": {},
+    "mnsrf_small": {"encoder_embed_dim": 192, "encoder_hidden_size": 174},
+    "transformer_session": {},
+    "transformer_aol": {
+        "encoder_embed_dim": 512,
+        "encoder_ffn_embed_dim": 1024,
+        "encoder_attention_heads": 8,
+    },
+    "transformer_small": {
+        "encoder_layers": 3,
+        "encoder_embed_dim": 192,
+        "encoder_ffn_embed_dim": 384,
+    },
+}
+MODELS = {
+    "mtn": (MTNModel, MTNConfig),
+    "seq2seq_attn": (Seq2SeqAttnModel, Seq2SeqAttnConfig),
+    "hlstm": (HLSTMModel, HLSTMConfig),
+    "mnsrf": (MNSRFModel, HLSTMConfig),
+    "transformer_session": (TransformerSessionModel, TransformerSessionConfig),
 }
 
 
@@ -48,9 +108,17 @@ def arguments(*flags, arch="mtn"):
 def test_registered():
     assert TASK_REGISTRY["session_to_query"] is SessionToQueryTask
     assert TASK_DATACLASS_REGISTRY["session_to_query"] is SessionToQueryConfig
-    assert MODEL_DATACLASS_REGISTRY["mtn"] is MTNConfig
+    for name, (model, config) in MODELS.items():
+        assert MODEL_REGISTRY[name] is model
+        assert MODEL_DATACLASS_REGISTRY[name] is config
+    assert set(ARCHITECTURES) == set(registered_architectures())
     for arch in ARCHITECTURES:
-        assert ARCH_MODEL_REGISTRY[arch] is MTNModel
+        assert ARCH_MODEL_REGISTRY[arch] is MODELS[model_of(arch)][0]
+
+
+def model_of(arch):
+    """`transformer_small` is a `transformer_session`, all others begin with their model's name."""
+    return next((name for name in MODELS if arch.startswith(name)), "transformer_session")
 
 
 def is_owned_elsewhere(field):
@@ -65,7 +133,9 @@ def own_fields(dataclass):
     ]
 
 
-@pytest.mark.parametrize("config", [MTNConfig, SessionToQueryConfig])
+@pytest.mark.parametrize(
+    "config", [*dict.fromkeys(config for _, config in MODELS.values()), SessionToQueryConfig]
+)
 def test_every_flag_has_help(config):
     for field in own_fields(config):
         assert len(field.metadata.get("help", "")) > 10, field.name
@@ -145,75 +215,86 @@ def values_of(config, names):
     }
 
 
-MODEL = other_values(MTNConfig)
 TASK = other_values(SessionToQueryConfig)
 
 
 def test_other_values_are_other():
     """The control: nothing below passes because a default was kept."""
-    for dataclass, values in ((MTNConfig, MODEL), (SessionToQueryConfig, TASK)):
+    for dataclass in (*(config for _, config in MODELS.values()), SessionToQueryConfig):
         for field in own_fields(dataclass):
             default = field.default if field.default is not MISSING else None
-            assert values[field.name] != default, field.name
+            assert other_value(field) != default, field.name
 
 
-def test_every_flag_arrives_through_argparse():
-    args = arguments(*as_flags(MTNConfig, MODEL), *as_flags(SessionToQueryConfig, TASK))
-    assert values_of(args, MODEL) == MODEL
+@pytest.mark.parametrize("name", MODELS)
+def test_every_flag_arrives_through_argparse(name):
+    dataclass = MODELS[name][1]
+    values = other_values(dataclass)
+    flags = *as_flags(dataclass, values), *as_flags(SessionToQueryConfig, TASK)
+    args = arguments(*flags, arch=name)
+    assert values_of(args, values) == values
     assert values_of(args, TASK) == TASK
-    config = convert_namespace_to_omegaconf(args)
-    assert values_of(config.model, MODEL) == MODEL
-    assert values_of(config.task, TASK) == TASK
-    assert_owned_by_the_task(config)
-    assert_comes_back(config)
+    assert_config(convert_namespace_to_omegaconf(args), dataclass, values)
 
 
-def test_every_field_arrives_through_hydra():
+@pytest.mark.parametrize("name", MODELS)
+def test_every_field_arrives_through_hydra(name):
+    dataclass = MODELS[name][1]
+    values = other_values(dataclass)
     config = from_hydra(
         "task=session_to_query",
-        "model=mtn",
-        *as_overrides("model", MODEL),
+        f"model={name}",
+        *as_overrides("model", values),
         *as_overrides("task", TASK),
     )
-    assert values_of(config.model, MODEL) == MODEL
+    assert config.model._name == name
+    assert_config(config, dataclass, values)
+
+
+def assert_config(config, dataclass, values):
+    """It holds them, and still does once a checkpoint stored it and fairseq read it from there."""
+    assert values_of(config.model, values) == values
     assert values_of(config.task, TASK) == TASK
-    assert_owned_by_the_task(config)
-    assert_comes_back(config)
+    for field in fields(dataclass):
+        if is_owned_elsewhere(field):
+            assert config.model[field.name] == config.task[field.name] == TASK[field.name]
+    back = from_checkpoint(config)
+    assert values_of(merge_with_parent(dataclass(), back.model), values) == values
+    assert values_of(merge_with_parent(SessionToQueryConfig(), back.task), TASK) == TASK
 
 
-def assert_owned_by_the_task(config):
-    for name in ("level_sizes", "max_source_positions", "max_target_positions"):
-        assert config.model[name] == config.task[name] == TASK[name]
+def from_checkpoint(config):
+    return OmegaConf.create(OmegaConf.to_container(config, resolve=True, enum_to_str=True))
 
 
-def assert_comes_back(config):
-    """As a checkpoint stores it, and as fairseq reads it from there."""
-    stored = OmegaConf.create(OmegaConf.to_container(config, resolve=True, enum_to_str=True))
-    assert values_of(merge_with_parent(MTNConfig(), stored.model), MODEL) == MODEL
-    assert values_of(merge_with_parent(SessionToQueryConfig(), stored.task), TASK) == TASK
-
-
-DEFAULTS = {field.name: plain(field.default) for field in own_fields(MTNConfig)}
+def expected_of(arch):
+    """All options of an architecture, by name."""
+    dataclass = MODELS[model_of(arch)][1]
+    defaults = {field.name: plain(field.default) for field in own_fields(dataclass)}
+    return {**defaults, **ARCHITECTURES[arch]}
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_named_architectures(arch):
-    config = MTNConfig.from_namespace(arguments(arch=arch))
-    assert values_of(config, DEFAULTS) == {**DEFAULTS, **ARCHITECTURES[arch]}
-
-
-def test_a_named_architecture_becomes_a_config():
-    """One for all four: each takes seconds."""
-    config = convert_namespace_to_omegaconf(arguments(arch="mtn_aol"))
-    assert values_of(config.model, DEFAULTS) == {**DEFAULTS, **ARCHITECTURES["mtn_aol"]}
-    assert config.model._name == "mtn_aol"
-    assert config.model.level_sizes == "12,10,5"
+    """As a config for hydra, and back from a checkpoint's."""
+    expected, dataclass = expected_of(arch), MODELS[model_of(arch)][1]
+    args = arguments(arch=arch)
+    assert values_of(dataclass.from_namespace(args), expected) == expected
+    config = convert_namespace_to_omegaconf(args)
+    assert config.model._name == arch
+    assert values_of(config.model, expected) == expected
+    back = from_checkpoint(config).model
+    assert back._name == arch
+    assert values_of(merge_with_parent(dataclass(), back), expected) == expected
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_flags_go_before_the_architecture(arch):
-    args = arguments("--encoder-embed-dim", "24", "--level-layers", "1", arch=arch)
-    assert (args.encoder_embed_dim, args.level_layers) == (24, "1")
+    """Whatever the architecture sets; a switch that it sets cannot be given otherwise."""
+    set_by_it = [name for name, value in ARCHITECTURES[arch].items() if value is not True]
+    names = {"encoder_embed_dim", *set_by_it}
+    args = arguments(*(f"--{name.replace('_', '-')}=28" for name in names), arch=arch)
+    assert {name: str(getattr(args, name)) for name in names} == dict.fromkeys(names, "28")
 
 
 def test_a_model_from_hydra_is_the_one_from_argparse():
@@ -317,7 +398,7 @@ def test_as_many_decoder_layers_as_query_layers(flags, decoder_layers):
 
 # --- training -------------------------------------------------------------------------------------
 
-OPTIONS = {
+MTN_OPTIONS = {
     **{name: flags for name, (_, flags) in MTN_MODELS.items()},
     "no positions": f"{SMALL} --level-layers 1,1,1 --no-token-positional-embeddings",
     "gelu": f"{SMALL} --level-layers 1,1 --activation-fn gelu --no-scale-embedding",
@@ -329,12 +410,13 @@ OPTIONS = {
     "checkpointed": f"{SMALL} --level-layers 1,1,1 --checkpoint-activations",
     "adaptive": f"{SMALL} --level-layers 1,1 --adaptive-softmax-cutoff 10,20",
 }
+OPTIONS = {**{name: ("mtn", flags) for name, flags in MTN_OPTIONS.items()}, **OTHER_MODELS}
 
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_every_parameter_learns(name):
     """None is left over: whatever the options, the loss hangs on each."""
-    args = parse("mtn", OPTIONS[name])
+    args = parse(*OPTIONS[name])
     torch.manual_seed(1)
     model = setup_task(args).build_model(args).train()
     sessions = random_sessions(1, 16, least=4)
