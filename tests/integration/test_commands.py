@@ -1,4 +1,7 @@
-"""From a raw log to suggestions through fairseq's own commands, at two and three levels."""
+"""From a raw log to suggestions through fairseq's own commands.
+
+All of them with `mtn` at two and three levels; what no model may get wrong with the other models.
+"""
 
 import re
 
@@ -8,12 +11,24 @@ from processes import PLUGIN, ROOT, SMALL, prepare, run, train
 
 from mtn_fairseq.scoring.generate_log import read_generate_log
 
+# Barely trained models would go on to fairseq's 200 tokens; the longest query here has 12.
+SHORT = "--max-len-b 15"
+
+
+@pytest.fixture(scope="module")
+def two_levels(tmp_path_factory):
+    """(text, data) without a history, for every model."""
+    return prepare(tmp_path_factory.mktemp("two_levels"))
+
 
 @pytest.fixture(scope="module", params=[2, 3], ids=["2 levels", "3 levels"])
 def trained(request, tmp_path_factory):
     """(levels, text, data, checkpoint) after two updates with validation by BLEU."""
     folder = tmp_path_factory.mktemp(f"levels{request.param}")
-    text, data = prepare(folder, history=2 if request.param == 3 else 0)
+    if request.param == 2:
+        text, data = request.getfixturevalue("two_levels")
+    else:
+        text, data = prepare(folder, history=2)
     layers = "1,1" if request.param == 2 else "1,1,1"
     log = train(
         data,
@@ -41,16 +56,22 @@ def test_generate_gives_n_best_for_every_line(trained, tmp_path):
         f"fairseq-generate {data} {PLUGIN} --path {checkpoint} --cpu --beam 5 --nbest 3"
         " --batch-size 32"
     )
-    log = tmp_path / "generate.log"
-    log.write_text(out.stdout)
+    assert_n_best_for_every_line(out.stdout, text, tmp_path)
+
+
+def assert_n_best_for_every_line(output, text, folder):
+    """Three different suggestions for each line of the test text, under its own number."""
+    log = folder / "generate.log"
+    log.write_text(output)
     pairs = read_generate_log(str(log))
+    sessions, following = (
+        (text / f"test.{ending}").read_text().splitlines() for ending in ("session", "next")
+    )
     assert len(pairs) == len(sessions)
     assert all(len(pair.ranked) == len(set(pair.ranked)) == 3 for pair in pairs)
-    for pair, session, following in zip(
-        pairs, sessions, (text / "test.next").read_text().splitlines()
-    ):
+    for pair, session, next_query in zip(pairs, sessions, following):
         # Words seen once are <unk> in what was binarised; all else comes back as it was.
-        for shown, written in ((pair.session, session), (pair.next_query, following)):
+        for shown, written in ((pair.session, session), (pair.next_query, next_query)):
             words = zip(shown.split(), written.split())
             assert all(a == b or a in ("<unk>", "<<unk>>") for a, b in words)
 
@@ -60,19 +81,21 @@ def test_generate_is_the_same_whatever_the_batch_size(trained):
     outputs = [
         run(
             f"fairseq-generate {data} {PLUGIN} --path {checkpoint} --cpu --beam 3 --nbest 3"
-            f" --batch-size {size}"
+            f" --batch-size {size} {SHORT}"
         ).stdout
         for size in (1, 32)
     ]
-    hypotheses = [
-        sorted(
-            (match[1], match[3], round(float(match[2]), 3))
-            for match in re.finditer(r"^H-(\d+)\t(\S+)\t(.*)$", output, re.MULTILINE)
-        )
-        for output in outputs
-    ]
-    assert hypotheses[0] == hypotheses[1]
-    assert hypotheses[0]
+    one, other = map(hypotheses, outputs)
+    assert one == other
+    assert one
+
+
+def hypotheses(output):
+    """(line, suggestion, score), whatever the order that the batches came in."""
+    return sorted(
+        (int(match[1]), match[3], round(float(match[2]), 3))
+        for match in re.finditer(r"^H-(\d+)\t(\S+)\t(.*)$", output, re.MULTILINE)
+    )
 
 
 def test_diverse_beam_search(trained):
@@ -100,14 +123,20 @@ def test_resumed_training_equals_uninterrupted(trained, tmp_path):
     train(data, tmp_path / "whole", f"{flags} --max-update 6 --save-interval-updates 3")
     train(data, tmp_path / "parts", f"{flags} --max-update 3")
     train(data, tmp_path / "parts", f"{flags} --max-update 6")
-    whole, parts = (
-        torch.load(tmp_path / run / "checkpoint_last.pt")["model"] for run in ("whole", "parts")
-    )
-    assert whole.keys() == parts.keys()
+    whole, parts = (learned(tmp_path / run / "checkpoint_last.pt") for run in ("whole", "parts"))
+    assert same_weights(whole, parts)
+    assert len(whole) > 30
+
+
+def learned(checkpoint):
+    """The weights of a checkpoint, by name."""
+    state = torch.load(checkpoint)["model"]
     # fairseq's sinusoidal positions save a number that nobody ever set; only its type is used.
-    weights = [name for name in whole if not name.endswith("_float_tensor")]
-    assert all(torch.equal(whole[name], parts[name]) for name in weights)
-    assert len(weights) > 30
+    return {name: value for name, value in state.items() if not name.endswith("_float_tensor")}
+
+
+def same_weights(one, other):
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
 def test_hydra_config_of_the_example(trained, tmp_path):
@@ -143,3 +172,66 @@ def test_stock_architectures_train_on_the_same_data(trained, tmp_path, arch):
         " --batch-size 32 --beam 2"
     )
     assert "Generate test with beam=2" in out.stdout
+
+
+# --- the other models -----------------------------------------------------------------------------
+
+LSTM = "--encoder-embed-dim 12 --encoder-hidden-size 8"
+FLAT = (
+    "--encoder-layers 1 --encoder-embed-dim 16 --encoder-ffn-embed-dim 16"
+    " --encoder-attention-heads 2"
+)
+OTHER_MODELS = {
+    "seq2seq_attn": LSTM,
+    "hlstm": LSTM,
+    "mnsrf": f"{LSTM} --criterion entropy_regularized_cross_entropy --label-smoothing 0.1",
+    "transformer_session": FLAT,
+}
+
+
+@pytest.fixture(scope="module", params=OTHER_MODELS)
+def other_model(request, two_levels, tmp_path_factory):
+    """(flags, text, data, folder of checkpoints) after six updates; also the state after three."""
+    flags = f"--arch {request.param} {OTHER_MODELS[request.param]} --max-update 6"
+    save = tmp_path_factory.mktemp(request.param)
+    log = train(two_levels[1], save, f"{flags} --save-interval-updates 3")
+    assert re.search(r"valid on 'valid' subset .* loss ", log.stdout + log.stderr)
+    regularised = "entropy_regularized" in flags
+    assert bool(re.search(r"\| entropy \d", log.stdout + log.stderr)) == regularised
+    return (flags, *two_levels, save)
+
+
+@pytest.fixture(scope="module")
+def generated(other_model):
+    """What fairseq-generate says to the test data, 32 sessions at a time."""
+    _, _, data, save = other_model
+    return run(
+        f"fairseq-generate {data} {PLUGIN} --path {save}/checkpoint_last.pt --cpu --beam 3"
+        f" --nbest 3 --batch-size 32 {SHORT}"
+    ).stdout
+
+
+def test_other_models_give_n_best_for_every_line(other_model, generated, tmp_path):
+    assert_n_best_for_every_line(generated, other_model[1], tmp_path)
+
+
+def test_other_models_answer_one_typed_session_as_they_do_a_batch(other_model, generated):
+    """fairseq-interactive reads line by line, so that each is a batch of its own."""
+    _, text, data, save = other_model
+    typed = run(
+        f"fairseq-interactive {data} {PLUGIN} --path {save}/checkpoint_last.pt --cpu --beam 3"
+        f" --nbest 3 {SHORT}",
+        stdin=(text / "test.session").read_text(),
+    ).stdout
+    assert hypotheses(typed) == hypotheses(generated)
+    assert len(hypotheses(typed)) == 3 * len((text / "test.session").read_text().splitlines())
+
+
+def test_other_models_resume_as_if_never_interrupted(other_model, tmp_path):
+    flags, _, data, save = other_model
+    (after_three,) = save.glob("checkpoint_*_3.pt")
+    train(data, tmp_path, f"{flags} --restore-file {after_three}")
+    whole, parts = (learned(folder / "checkpoint_last.pt") for folder in (save, tmp_path))
+    assert same_weights(whole, parts)
+    assert not same_weights(whole, learned(after_three))  # something was left to learn
+    assert len(whole) > 10
