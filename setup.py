@@ -20,7 +20,7 @@ setup(
         "mtn_preprocess",
         "mtn_preprocess.engines",
     ],
-    package_dir={"mtn_preprocess": "preprocess"},  # no package should be called `preprocess`
+    package_dir={"mtn_preprocess": "preprocess/mtn_preprocess"},
     package_data={"mtn_fairseq": ["py.typed"], "": ["*.yaml", "*.txt"]},
     install_requires=[
         # Upstream fairseq cannot be imported on Python 3.11 and later; fairseq-fixed is the same

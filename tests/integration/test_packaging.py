@@ -23,7 +23,7 @@ SCRIPTS = {
     "mtn-user-dir",
     "mtn-yardstick",
 }
-PACKAGES = {"mtn_fairseq": "mtn_fairseq", "mtn_preprocess": "preprocess"}  # and their folders
+PACKAGES = {"mtn_fairseq": "mtn_fairseq", "mtn_preprocess": "preprocess/mtn_preprocess"}
 
 
 def run(*command, cwd, **env):

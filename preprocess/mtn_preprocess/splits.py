@@ -2,14 +2,14 @@
 
 import hashlib
 from collections import Counter
-from decimal import Decimal
+from itertools import accumulate
 from typing import Iterable, List
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mtn_preprocess.rules import SPLITS, Rules
+from mtn_preprocess.rules import Rules
 
 _HASH_BITS = 52  # 13 hexadecimal digits: a number that every language can hold
 
@@ -35,8 +35,8 @@ def split_by_hash(sessions: pa.RecordBatch, wholes: pa.Array, rules: Rules) -> n
 
 def _hash_bounds(rules: Rules) -> np.ndarray:
     """The first hash of the second split and of the third."""
-    shares = np.cumsum(rules.split[:-1])  # of decimals: exact
-    exact = [Decimal(share) * 2**_HASH_BITS / 100 for share in shares]
+    shares = accumulate(rules.split[:-1])  # of decimals: exact
+    exact = [share * 2**_HASH_BITS / 100 for share in shares]
     return np.array([int(bound.to_integral_value("ROUND_CEILING")) for bound in exact])
 
 
@@ -52,8 +52,9 @@ def time_bounds(starts: Counter, rules: Rules) -> List[int]:
     Args:
         starts: how many sessions start at each second
     """
-    total, before, bounds = sum(starts.values()), 0, []
-    shares = [sum(rules.split[: i + 1]) for i in range(len(SPLITS) - 1)]
+    total, before = sum(starts.values()), 0
+    shares = list(accumulate(rules.split[:-1]))
+    bounds: List[int] = []
     for second in sorted(starts):
         while len(bounds) < len(shares) and before * 100 >= shares[len(bounds)] * total:
             bounds.append(second)

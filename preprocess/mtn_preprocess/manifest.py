@@ -27,6 +27,7 @@ def describe(settings: Settings, log: Log, checksums: List[str]) -> Dict[str, An
             "format": log.layout.kind,
             "time_format": log.time_format,
             "sentencepiece": settings.sentencepiece,
+            "sentencepiece_version": settings.sentencepiece and version("sentencepiece"),
         },
         "inputs": [
             {"name": file.location.name, "bytes": file.size, "sha256": digest}

@@ -2,12 +2,15 @@
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Iterator, List
+from typing import TYPE_CHECKING, Iterator, List
 
 from mtn_preprocess.log_files import Log
 from mtn_preprocess.progress import Progress
 from mtn_preprocess.rules import Rules
 from mtn_preprocess.sessions import SessionBatch
+
+if TYPE_CHECKING:
+    from mtn_preprocess.flags import Settings
 
 ENGINES = ("duckdb", "spark")
 
@@ -28,7 +31,7 @@ class Engine:
 
 
 @contextmanager
-def started_engine(settings: "Settings", scratch: Path) -> Iterator[Engine]:  # noqa: F821
+def started_engine(settings: "Settings", scratch: Path) -> Iterator[Engine]:
     """The engine that the settings ask for."""
     engine: Engine
     if settings.engine == "spark":

@@ -10,7 +10,7 @@ import re
 import sys
 import zipfile
 from pathlib import Path
-from typing import Any, Iterator, List
+from typing import Any, Callable, Dict, Iterator, List
 
 from mtn_fairseq.errors import InputError
 from mtn_preprocess import row_query, spark_worker
@@ -83,7 +83,7 @@ class SparkEngine(Engine):
         return parallel.map(checksum).collect()
 
     def sessions(self, log: Log, rules: Rules, progress: Progress) -> Iterator[SessionBatch]:
-        functions = {
+        functions: Dict[str, Callable[[str], str]] = {
             "read_query": QueryReader(rules.mask_numbers, rules.mask_emails),
             "read_time": time_reader(log.time_format),
         }

@@ -31,7 +31,9 @@ class SessionFiles:
     def __init__(self, folder: Path, rules: Rules, assign: Assign) -> None:
         self.folder, self.rules, self.assign = folder, rules, assign
         self.splits = [name for name, share in zip(SPLITS, rules.split) if share]
-        self.sessions, self.queries, self.pairs = Counter(), Counter(), Counter()
+        self.sessions: Counter = Counter()
+        self.queries: Counter = Counter()
+        self.pairs: Counter = Counter()
         self.words: Dict[str, Counter] = {name: Counter() for name in self.splits}
         self._files: Dict[str, BinaryIO] = {}
         self._stack = ExitStack()

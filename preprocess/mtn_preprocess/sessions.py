@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
-from typing import Callable, Iterable, Iterator, List
+from typing import Any, Callable, Iterable, Iterator, List, Tuple
 
 import numpy as np
 import pyarrow as pa
@@ -173,7 +173,7 @@ def _count(counts: Counter, reasons: np.ndarray) -> None:
         counts[Reason(reason)] += number
 
 
-def _unique(values: np.ndarray):
+def _unique(values: np.ndarray) -> Tuple[list, list]:
     found, numbers = np.unique(values, return_counts=True)
     return found.tolist(), numbers.tolist()
 
@@ -182,7 +182,7 @@ def _empty() -> pa.RecordBatch:
     return pa.record_batch([pa.array([], field.type) for field in SCHEMA], schema=SCHEMA)
 
 
-def _numpy(values) -> np.ndarray:
+def _numpy(values: Any) -> np.ndarray:
     if isinstance(values, pa.ChunkedArray):
         return values.to_numpy()
     return values.to_numpy(zero_copy_only=False)

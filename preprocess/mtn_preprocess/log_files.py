@@ -263,7 +263,7 @@ def _text_layout(location: Location, kind: str, columns: Tuple[str, str, str]) -
         _refuse_twice(name, first, location.address)
     numbers = [first.index(name) + 1 for name in columns]
     headers = ["\t".join(first)]
-    widths = (len(first),)
+    widths: Tuple[int, ...] = (len(first),)
     if columns == AOL_COLUMNS and numbers == [1, 2, 3] and len(first) in AOL_WIDTHS:
         headers += _AOL_HEADERS
         widths = AOL_WIDTHS

@@ -12,7 +12,7 @@ from mtn_preprocess.sessions import BACKWARDS, FOUND, LINES, LONG, SHORT
 THRESHOLD = 8  # a word of the vocabulary is seen so many times in training
 
 # Section 5.1, the AOL log.
-PAPER = {
+PAPER: Dict[str, Any] = {
     "splits": {
         "train": {"sessions": 1_628_433, "pairs": 4_285_507},
         "valid": {"sessions": 90_932, "pairs": 238_890},

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass
-from typing import Callable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Iterator, List, NamedTuple, Optional, Tuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -98,12 +98,12 @@ def place_of(file: int, line: int) -> int:
     return file << _FILE_BITS | line
 
 
-def file_of(place):
+def file_of(place: Any) -> Any:
     """The number of the file; works on arrays too."""
     return place >> _FILE_BITS
 
 
-def line_of(place):
+def line_of(place: Any) -> Any:
     return place & ((1 << _FILE_BITS) - 1)
 
 
