@@ -60,4 +60,5 @@ def last_session(line: str) -> str:
 
 
 def is_separator(word: str) -> bool:
-    return re.fullmatch(r"<q>|<session>|<unit\d+>", word) is not None
+    # Nearly all words are told by their first character, which is several times as fast.
+    return word.startswith("<") and re.fullmatch(r"<q>|<session>|<unit\d+>", word) is not None
