@@ -74,7 +74,7 @@ def parse_args() -> argparse.Namespace:
     add("--users", type=int, default=6000, help="users in the sample log")
     add("--log-seed", type=int, default=1, help="seed of the sample log")
     add("--seed", type=int, default=1, help="seed of the training")
-    add("--updates", type=int, default=3000, help="training updates")
+    add("--updates", type=int, default=1000, help="training updates")
     add("--dropout", type=float, default=0.0)
     return parser.parse_args()
 

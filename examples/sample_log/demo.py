@@ -68,7 +68,7 @@ def parse_args() -> argparse.Namespace:
     add("--users", type=int, default=6000, help="users in the sample log")
     add("--log-seed", type=int, default=1, help="seed of the sample log")
     add("--seed", type=int, default=1, help="seed of the training")
-    add("--updates", type=int, default=3000, help="training updates")
+    add("--updates", type=int, default=2000, help="training updates")
     args, args.train_flags = parser.parse_known_args()
     return args
 

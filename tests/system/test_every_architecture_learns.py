@@ -1,0 +1,86 @@
+"""Every architecture, trained for a minute or two on a sample log drawn anew, beats counting.
+
+And what reads sessions level by level beats the best that anything could do with the last query
+only. Bounds, not numbers: the seeds are not fixed.
+"""
+
+import json
+import random
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/integration"))
+
+from processes import PLUGIN, run  # noqa: E402
+
+from mtn_fairseq.sample_log import Yardstick, read_pairs  # noqa: E402
+from mtn_fairseq.scoring.generate_log import read_generate_log  # noqa: E402
+from mtn_fairseq.scoring.suggestion_scores import score  # noqa: E402
+
+LSTM = "--encoder-embed-dim 128 --encoder-hidden-size 96 --lr 0.004"
+TRANSFORMER = "--encoder-embed-dim 128 --encoder-ffn-embed-dim 256 --lr 0.002"
+MODELS = {
+    "mtn": "--arch mtn_tiny --encoder-normalize-before --decoder-normalize-before --lr 0.002",
+    "hlstm": f"--arch hlstm {LSTM}",
+    "mnsrf": f"--arch mnsrf {LSTM} --criterion entropy_regularized_cross_entropy",
+    "seq2seq_attn": f"--arch seq2seq_attn {LSTM}",
+    "transformer_session": f"--arch transformer_session --encoder-layers 2 {TRANSFORMER}",
+}
+HIERARCHICAL = ("mtn", "hlstm", "mnsrf")
+UPDATES = 800
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """A folder with text and data-bin of a log that nobody has seen before."""
+    folder = tmp_path_factory.mktemp("learn")
+    seed = random.SystemRandom().randrange(10_000)
+    print(f"mtn-sample-log --seed {seed}")  # shown if a test fails
+    run(f"mtn-sample-log --users 4000 --seed {seed} --output {folder}/log.tsv")
+    run(f"mtn-log-to-sessions {folder}/log.tsv --output {folder}/text --split 90,5,5")
+    run(
+        f"fairseq-preprocess {PLUGIN} -s session -t next --joined-dictionary --thresholdsrc 8"
+        f" --trainpref {folder}/text/train --validpref {folder}/text/valid"
+        f" --testpref {folder}/text/test --destdir {folder}/data-bin"
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def floor(data):
+    """What counting reaches: the query asked most often after the last one."""
+    line = f"mtn-yardstick last --train {data}/text/train --test {data}/text/test"
+    (data / "last.log").write_text(run(line).stdout, encoding="utf-8")
+    return score(read_generate_log(str(data / "last.log")))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_beats_counting(name, data, floor):
+    save = data / name
+    seed = random.SystemRandom().randrange(10_000)
+    criterion = "" if "--criterion" in MODELS[name] else "--criterion cross_entropy"
+    train = (
+        f"fairseq-train {data}/data-bin {PLUGIN} --cpu {MODELS[name]} {criterion} --dropout 0"
+        " --optimizer adam --clip-norm 1.0 --lr-scheduler polynomial_decay --warmup-updates 100"
+        f" --max-update {UPDATES} --total-num-update {UPDATES} --max-tokens 1000 --seed {seed}"
+        f" --no-epoch-checkpoints --disable-validation --save-dir {save} --log-format none"
+    )
+    print(train)
+    run(shlex.join(shlex.split(train)))
+    generated = run(
+        f"fairseq-generate {data}/data-bin {PLUGIN} --cpu --batch-size 128 --beam 3 --nbest 3"
+        f" --path {save}/checkpoint_last.pt"
+    )
+    (data / f"{name}.log").write_text(generated.stdout, encoding="utf-8")
+    scores = score(read_generate_log(str(data / f"{name}.log")))
+    best = Yardstick().measure(read_pairs(str(data / "text/test")))
+    print(json.dumps({"scores": scores, "floor": floor, "best": best._asdict()}, indent=2))
+    assert scores["exact"] > floor["exact"]
+    assert scores["bleu"] > floor["bleu"]
+    assert scores["exact"] < 100 * best.actual_whole_session + 5  # more: the answer leaked
+    if name in HIERARCHICAL:
+        assert scores["exact"] > 100 * best.actual_last_query + 2
