@@ -34,7 +34,7 @@ def trained(request, tmp_path_factory):
         data,
         folder / "save",
         f"{SMALL} --level-layers {layers} --max-update 2 --eval-bleu --eval-bleu-print-samples"
-        """ --eval-bleu-args '{"beam": 2}' --best-checkpoint-metric bleu"""
+        """ --eval-bleu-args '{"beam": 2, "max_len_b": 15}' --best-checkpoint-metric bleu"""
         " --maximize-best-checkpoint-metric",
     )
     assert re.search(r"valid on 'valid' subset .* bleu ", log.stdout + log.stderr)
@@ -54,7 +54,7 @@ def test_generate_gives_n_best_for_every_line(trained, tmp_path):
     assert any("<session>" in line for line in sessions) == (levels == 3)
     out = run(
         f"fairseq-generate {data} {PLUGIN} --path {checkpoint} --cpu --beam 5 --nbest 3"
-        " --batch-size 32"
+        f" --batch-size 32 {SHORT}"
     )
     assert_n_best_for_every_line(out.stdout, text, tmp_path)
 
@@ -102,7 +102,7 @@ def test_diverse_beam_search(trained):
     _, _, data, checkpoint = trained
     out = run(
         f"fairseq-generate {data} {PLUGIN} --path {checkpoint} --cpu --batch-size 32 --beam 4"
-        " --nbest 4 --diverse-beam-groups 2 --diverse-beam-strength 0.5"
+        f" --nbest 4 --diverse-beam-groups 2 --diverse-beam-strength 0.5 {SHORT}"
     )
     assert "Generate test with beam=4" in out.stdout
 
@@ -111,7 +111,7 @@ def test_interactive_answers_a_typed_session(trained):
     _, text, data, checkpoint = trained
     session = (text / "test.session").read_text().splitlines()[-1]
     out = run(
-        f"fairseq-interactive {data} {PLUGIN} --path {checkpoint} --cpu --beam 3 --nbest 3",
+        f"fairseq-interactive {data} {PLUGIN} --path {checkpoint} --cpu --beam 3 --nbest 3 {SHORT}",
         stdin=session + "\n",
     )
     assert len(re.findall(r"^D-0\t", out.stdout, re.MULTILINE)) == 3
@@ -152,7 +152,7 @@ def test_hydra_config_of_the_example(trained, tmp_path):
     assert state["cfg"]["model"]["level_layers"] == layers
     out = run(
         f"fairseq-generate {data} {PLUGIN} --path {tmp_path}/save/checkpoint_last.pt --cpu"
-        " --batch-size 32 --beam 2"
+        f" --batch-size 32 --beam 2 {SHORT}"
     )
     assert "Generate test with beam=2" in out.stdout
 
@@ -169,7 +169,7 @@ def test_stock_architectures_train_on_the_same_data(trained, tmp_path, arch):
     train(data, tmp_path, f"--arch {arch} {sizes} --max-update 2")
     out = run(
         f"fairseq-generate {data} {PLUGIN} --path {tmp_path}/checkpoint_last.pt --cpu"
-        " --batch-size 32 --beam 2"
+        f" --batch-size 32 --beam 2 {SHORT}"
     )
     assert "Generate test with beam=2" in out.stdout
 
