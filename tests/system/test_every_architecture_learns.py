@@ -36,7 +36,8 @@ MODELS = {
     "transformer_session": f"--arch transformer_session --encoder-layers 2 {TRANSFORMER}",
 }
 HIERARCHICAL = ("mtn", "hlstm", "mnsrf")
-UPDATES = 800
+UPDATES = {"mtn": 800, "transformer_session": 800}  # LSTMs take more, and less time for each
+LSTM_UPDATES = 1600
 USERS, SOME_TOPICS = 2500, 4
 
 
@@ -78,11 +79,12 @@ def floor(data):
 def test_beats_counting(name, data, floor, process):
     save = data / name
     seed = random.SystemRandom().randrange(10_000)
+    updates = UPDATES.get(name, LSTM_UPDATES)
     criterion = "" if "--criterion" in MODELS[name] else "--criterion cross_entropy"
     train = (
         f"fairseq-train {data}/data-bin {PLUGIN} --cpu {MODELS[name]} {criterion} --dropout 0"
         " --optimizer adam --clip-norm 1.0 --lr-scheduler polynomial_decay --warmup-updates 100"
-        f" --max-update {UPDATES} --total-num-update {UPDATES} --max-tokens 1000 --seed {seed}"
+        f" --max-update {updates} --total-num-update {updates} --max-tokens 1000 --seed {seed}"
         f" --no-epoch-checkpoints --disable-validation --save-dir {save} --log-format none"
     )
     print(train)
