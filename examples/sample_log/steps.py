@@ -67,7 +67,7 @@ def train(run: Path, flags: str, updates: int, seed: int, into: Path) -> None:
     into.mkdir(exist_ok=True)
     command(
         f"fairseq-train {run}/data-bin --user-dir mtn_fairseq --task session_to_query"
-        f" {flags} {TRAINING} --seed {seed} --max-update {updates} --total-num-update {updates}"
+        f" {TRAINING} {flags} --seed {seed} --max-update {updates} --total-num-update {updates}"
         f" --save-dir {into}/checkpoints",
         keep=into / "train.log",
     )
