@@ -99,7 +99,7 @@ def draw(curves: Dict[str, list], scores: Dict[str, dict], path: Path) -> None:
     for name, curve in curves.items():
         (line,) = left.plot(*zip(*curve), label=name)
         colours[name] = line.get_color()
-    left.set(xlabel="updates", ylabel="validation loss (bits a token)", yscale="log")
+    left.set(xlabel="updates", ylabel="validation loss (bits a token)", ylim=(0.6, 2.2))
     left.legend()
     names = list(scores)
     exact = [scores[name]["exact"] for name in names]

@@ -32,9 +32,19 @@ class Progress:
 
     @contextmanager
     def finding(self) -> Iterator[Callable[[int], None]]:
-        """A bar over the sorted rows, as sessions are found in them."""
-        with self._bar("sessions", self.lines or None, " rows") as bar:
-            yield bar.update
+        """A bar over the sorted rows, as sessions are found in them: it appears with the first."""
+        bar: Optional[tqdm] = None
+
+        def watch(more_rows: int) -> None:
+            nonlocal bar
+            bar = bar or self._bar("sessions", self.lines or None, " rows")
+            bar.update(more_rows)
+
+        try:
+            yield watch
+        finally:
+            if bar is not None:
+                bar.close()
 
     def _bar(self, what: str, total: Optional[int], unit: str) -> tqdm:
         return tqdm(
