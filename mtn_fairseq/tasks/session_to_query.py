@@ -156,14 +156,14 @@ class SessionToQueryTask(TranslationTask):
         return SessionToQueryDataset(source, self.src_dict, constraints=constraints)
 
     def build_model(
-        self, cfg: FairseqDataclass, *args: object, **kwargs: object
+        self, cfg: FairseqDataclass, from_checkpoint: bool = False
     ) -> FairseqEncoderDecoderModel:
         # Data must fit the model, also where its flags are not repeated at generation.
         self.level_sizes = getattr(cfg, "level_sizes", self.level_sizes)
         self.longest_source = min(
             self.longest_source, getattr(cfg, "max_source_positions", self.longest_source)
         )
-        model = super().build_model(cfg, *args, **kwargs)
+        model = super().build_model(cfg, from_checkpoint)
         able = getattr(model.encoder, "reads_whole_sessions", False)
         if str(self.cfg.session_parallel) == "always" and not able:
             raise InputError(
@@ -171,7 +171,9 @@ class SessionToQueryTask(TranslationTask):
                 "with the queries after it",
                 "leave out --session-parallel always",
             )
-        self.trains_whole_sessions = able and str(self.cfg.session_parallel) != "never"
+        # A model from a checkpoint is asked, not trained: `--gen-subset train` is to give pairs.
+        wanted = str(self.cfg.session_parallel) != "never" and not from_checkpoint
+        self.trains_whole_sessions = able and wanted
         return model
 
     def build_bpe(self, cfg: Any) -> Any:

@@ -1,10 +1,12 @@
 """Training on whole sessions: the same pairs, the same loss, the same gradients."""
 
+import inspect
 import random
 
 import numpy as np
 import pytest
 import torch
+from fairseq import tasks
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 from fairseq.data import ListDataset
 from fairseq.modules import FairseqDropout
@@ -19,6 +21,7 @@ from sessions import (
     W,
     assert_close,
     build,
+    parse,
     words,
 )
 
@@ -183,6 +186,15 @@ def test_flat_models_keep_the_pairs():
     assert build(*ALL_MODELS["hlstm"])[0].trains_whole_sessions
     arch, flags = ALL_MODELS["hlstm"]
     assert not build(arch, f"{flags} --session-parallel never")[0].trains_whole_sessions
+
+
+def test_a_model_from_a_checkpoint_is_asked_pair_by_pair():
+    """`fairseq-generate --gen-subset train` and `fairseq-validate` load models that way."""
+    args = parse(*ALL_MODELS["hlstm"])
+    task = tasks.setup_task(args)
+    task.build_model(args, from_checkpoint=True)
+    assert not task.trains_whole_sessions
+    assert "from_checkpoint" in inspect.getfullargspec(task.build_model).args  # fairseq looks
 
 
 # --- the output layer sees real positions only ----------------------------------------------------
