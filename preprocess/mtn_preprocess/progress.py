@@ -37,7 +37,8 @@ class Progress:
 
         def watch(more_rows: int) -> None:
             nonlocal bar
-            bar = bar or self._bar("sessions", self.lines or None, " rows")
+            if bar is None:  # not `bar or …`: a bar of unknown length has no truth value
+                bar = self._bar("sessions", self.lines or None, " rows")
             bar.update(more_rows)
 
         try:
