@@ -1,10 +1,12 @@
 """`session_to_query`: given the queries of a session so far, generate the next one."""
 
 import logging
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Optional
 
+import torch
 from fairseq import utils
 from fairseq.data import Dictionary
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
@@ -176,6 +178,10 @@ class SessionToQueryTask(TranslationTask):
         self.trains_whole_sessions = able and wanted
         return model
 
+    def begin_epoch(self, epoch: int, model: FairseqEncoderDecoderModel) -> None:
+        super().begin_epoch(epoch, model)
+        warn_of_training_alone()
+
     def build_bpe(self, cfg: Any) -> Any:
         """Plain text from word pieces and the reverse, without being told to."""
         chosen = super().build_bpe(cfg)
@@ -215,3 +221,14 @@ class SessionToQueryTask(TranslationTask):
             name=name,
             lines_before=lines_before,
         )
+
+
+def warn_of_training_alone() -> None:
+    """fairseq 0.12.3 believes the number of GPUs it sees, if one or none, not its launcher."""
+    for name in ("WORLD_SIZE", "SLURM_STEP_NUM_TASKS"):
+        if int(os.environ.get(name) or 1) > 1 and not torch.distributed.is_initialized():
+            logger.warning(
+                f"{name}={os.environ[name]}, but this process trains alone, and so does each of "
+                "the others, all into the same --save-dir; pass --distributed-world-size "
+                f"{os.environ[name]}, and without GPUs the flags of docs/scale.md"
+            )
