@@ -55,6 +55,7 @@ setup(
         "console_scripts": [
             "mtn-architectures = mtn_fairseq.cli.architectures:main",
             "mtn-check-text = mtn_fairseq.cli.check_text:main",
+            "mtn-evaluate = mtn_fairseq.cli.evaluate:main",
             "mtn-log-to-sessions = mtn_preprocess.log_to_sessions:main",
             "mtn-sample-log = mtn_fairseq.sample_log.cli:main",
             "mtn-user-dir = mtn_fairseq.cli.user_dir:main",

@@ -17,7 +17,7 @@ matplotlib.use("Agg")
 import steps
 from matplotlib import pyplot
 
-from mtn_fairseq.scoring.generate_log import read_generate_log
+from mtn_fairseq.scoring import read_generate_log
 
 
 class Recipe(NamedTuple):
@@ -118,10 +118,8 @@ def print_table(scores: Dict[str, dict]) -> None:
     print("\n| | exact | hit@5 | MRR@5 | BLEU | 1/2/3/4-gram |\n|---|---|---|---|---|---|")
     for name, s in scores.items():
         grams = "/".join(f"{s[f'{n}-gram']:.1f}" for n in range(1, 5))
-        print(
-            f"| `{name}` | {s['exact']:.1f} | {s['hit']:.1f} | {s['mrr']:.1f} | {s['bleu']:.2f} "
-            f"| {grams} |"
-        )
+        figures = [f"{s[figure]:.1f}" for figure in ("exact", "hit@5", "mrr@5")]
+        print(f"| `{name}` | {' | '.join(figures)} | {s['bleu']:.2f} | {grams} |")
     any_one = next(iter(scores.values()))
     for key, text in BOUNDS.items():
         print(f"| {text} | {any_one[key]:.1f} | | | | |")

@@ -90,7 +90,7 @@ def print_scores(scores: dict) -> None:
     print(f"  this model                              {scores['exact']:5.1f} %")
     print(f"  best possible with the whole session    {scores['best_whole_session']:5.1f} %")
     print(
-        f"Hit@5 {scores['hit']:.1f} %, MRR@5 {scores['mrr']:.1f} %, BLEU {scores['bleu']:.2f}, "
+        f"Hit@5 {scores['hit@5']:.1f} %, MRR@5 {scores['mrr@5']:.1f} %, BLEU {scores['bleu']:.2f}, "
         "1/2/3/4-gram " + "/".join(f"{scores[f'{n}-gram']:.1f}" for n in range(1, 5))
     )
     verdict = "is ahead of" if margin > 0 else "is NOT ahead of"

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Dict, List, Optional
 
 from mtn_fairseq.sample_log import Yardstick, read_pairs
-from mtn_fairseq.scoring.generate_log import Suggestions, read_generate_log
-from mtn_fairseq.scoring.suggestion_scores import score
+from mtn_fairseq.scoring import Suggestions, read_generate_log, score
 
 ROOT = Path(__file__).resolve().parents[2]
 

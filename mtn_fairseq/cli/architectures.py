@@ -15,6 +15,7 @@ from fairseq.tasks import TASK_REGISTRY
 from torch import nn
 
 from ..data.session_text import QUERY_SEPARATOR, SESSION_SEPARATOR
+from .output import standard_output
 
 PACKAGE = str(__package__).split(".", maxsplit=1)[0]
 PAPER_VOCABULARY = 76604
@@ -71,12 +72,14 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     args = parser.parse_args(argv)
     warnings.simplefilter("ignore")  # fairseq and hydra, about each other
     logging.disable(logging.WARNING)
-    print(f"| architecture | parameters (V = {args.vocabulary:,}) | outside embedding and output |")
-    print("|---|---|---|")
-    for name in sorted(registered_architectures()):
-        with without_allocating():
-            count, body = parameters(build(name, args.vocabulary), args.vocabulary)
-        print(f"| `{name}` | {count:,} | {body:,} |")
+    with standard_output() as out:
+        out.write(f"| architecture | parameters (V = {args.vocabulary:,}) ")
+        out.write("| outside embedding and output |\n|---|---|---|\n")
+        for name in sorted(registered_architectures()):
+            with without_allocating():
+                count, body = parameters(build(name, args.vocabulary), args.vocabulary)
+            out.write(f"| `{name}` | {count:,} | {body:,} |\n")
+            out.flush()  # each takes a while
 
 
 if __name__ == "__main__":

@@ -9,27 +9,14 @@ itself comes last. The output is that of `fairseq-generate`, and is scored in th
 import argparse
 import heapq
 import math
-import os
 import sys
 from collections import Counter, defaultdict
-from itertools import chain, zip_longest
-from pathlib import Path
-from typing import (
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Set,
-    TextIO,
-    Tuple,
-)
+from itertools import chain
+from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Set, TextIO, Tuple
 
-from ..data.session_text import join_units, last_session, split_units
-from ..data.text_checks import check_next_query, check_session, numbered_lines
-from ..errors import InputError
+from ..data.session_pairs import Pair, read_pairs
+from ..data.session_text import join_units
+from .output import standard_output
 
 # How many of the last queries a method looks at, at most; None: all of the session so far.
 METHODS: Dict[str, Optional[int]] = {"echo": 0, "last": 1, "session": None}
@@ -37,38 +24,6 @@ NOT_COUNTED = -math.inf  # the score of the echo: the logarithm of a frequency o
 PROGRESS_EVERY = 1_000_000  # pairs
 
 Ranked = List[Tuple[str, float]]  # suggestions with their scores, best first
-
-
-class Pair(NamedTuple):
-    """One line of both files."""
-
-    source: str  # as it was written, with its history
-    next_query: str
-
-    def queries(self) -> List[str]:
-        """Of the session in progress; a history before it is not looked at."""
-        return split_units(last_session(self.source), level=1)
-
-
-def read_pairs(prefix: str) -> Iterator[Pair]:
-    """The pairs of `PREFIX.session` and `PREFIX.next`, with single spaces between words."""
-    paths = Path(f"{prefix}.session"), Path(f"{prefix}.next")
-    number = 0
-    for source, target in zip_longest(*map(numbered_lines, paths)):
-        number += 1
-        if source is None or target is None:
-            short, long = paths if source is None else paths[::-1]
-            raise InputError(
-                f"line missing, {long} has more",
-                "line n of one file must belong to line n of the other; prepare both again",
-                short,
-                number,
-            )
-        check_session(source[1], paths[0], number)
-        check_next_query(target[1], paths[1], number)
-        yield Pair(*(" ".join(line.split()) for _, line in (source, target)))
-    if not number:
-        raise InputError("no pairs", "check the filters of the preparation", paths[0])
 
 
 def contexts(queries: Sequence[str], longest: Optional[int]) -> Iterator[str]:
@@ -148,6 +103,8 @@ def run(method: str, train: Optional[str], test: str, nbest: int, out: TextIO) -
         ranked, looked_up_by = suggest(pair.queries(), followers, longest, nbest)
         origins[looked_up_by] += 1
         write_suggestions(number, pair, ranked, out)
+    # The last line, as `fairseq-generate` has one: nothing was cut off, and how long lists may be.
+    out.write(f"Yardstick {method} with nbest={nbest}: {len(pairs)} pairs\n")
     parts = [
         f"{origins[count]:,} by " + (f"the last {count}" if count else "echo")
         for count in sorted(origins, reverse=True)
@@ -195,14 +152,8 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     args = parser.parse_args(argv)
     if args.train is None and METHODS[args.method] != 0:
         parser.error(f"{args.method} counts in training text: give --train PREFIX")
-    # Text is UTF-8 here, whatever the terminal is set to.
-    with open(sys.stdout.fileno(), "w", encoding="utf-8", newline="\n", closefd=False) as out:
-        try:
-            run(args.method, args.train, args.test, args.nbest, out)
-            out.flush()
-        except BrokenPipeError:  # whoever read it has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise SystemExit(1) from None
+    with standard_output() as out:
+        run(args.method, args.train, args.test, args.nbest, out)
 
 
 if __name__ == "__main__":

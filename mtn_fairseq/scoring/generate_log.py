@@ -1,55 +1,220 @@
-"""Read what `fairseq-generate` prints: the session, next query and n-best list of each pair."""
+"""Read what `fairseq-generate` and `mtn-yardstick` print: session, next query and n-best lists.
+
+    S-12    session            T-12    next query
+    H-12    score   tokens     D-12    score   plain text     P-12    scores of the tokens
+
+Pairs may come in any order, a pair's suggestions come best first, each as H, D, P. All else that
+fairseq logs in between is passed over. A log whose last line is missing was cut off.
+"""
 
 import re
+import sys
 from pathlib import Path
-from typing import Dict, List, NamedTuple
+from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
+from ..data.text_checks import numbered_lines
+from ..data.word_pieces import decode_pieces
 from ..errors import InputError
 
-# S-12<TAB>session, T-12<TAB>next query, D-12<TAB>score<TAB>suggestion in plain text
-_LINE = re.compile(r"([STD])-(\d+)\t(.*)")
+_CLOSING = re.compile(r"Generate .+ with beam=\d+: |Yardstick \w+ with nbest=(?P<nbest>\d+): ")
+_AGAIN = "generate again, into a fresh file"
+_SHOWN = 5  # pair numbers in a message
 
 
 class Suggestions(NamedTuple):
-    """One test pair and what was suggested for it, best first."""
+    """One test pair and what was suggested for it, best first, in words."""
 
     session: str
-    next_query: str
+    next_query: str  # fairseq writes `<<unk>>` for words that the model does not know
     ranked: List[str]
+    token_scores: str = ""  # the P line of the first suggestion
+
+
+class GenerateLog(NamedTuple):
+    """All pairs in the order of the test file."""
+
+    pairs: List[Suggestions]
+    nbest: int  # how many suggestions each pair could have: a counted list may end before
+
+
+class _Open:
+    """A pair while its lines come in."""
+
+    __slots__ = ("expected", "next_query", "ranked", "session", "token_scores", "written")
+
+    def __init__(self) -> None:
+        self.session: Optional[str] = None
+        self.next_query: Optional[str] = None
+        self.ranked: List[str] = []
+        self.expected = "H"  # the next kind of line
+        self.written = ""  # behind `H-12`
+        self.token_scores = ""
 
 
 def read_generate_log(path: str) -> List[Suggestions]:
-    """All pairs in the order of the test file; refused when one is missing or doubled."""
-    sources: Dict[int, str] = {}
-    targets: Dict[int, str] = {}
-    ranked: Dict[int, List[str]] = {}
-    with open(path, encoding="utf-8") as stream:
-        for number, line in enumerate(stream, 1):
-            match = _LINE.match(line.rstrip("\n"))
-            if match is None:
-                continue
-            kind, pair, text = match[1], int(match[2]), match[3]
-            if kind == "D":
-                ranked.setdefault(pair, []).append(text.partition("\t")[2])
-                continue
-            side = sources if kind == "S" else targets
-            if pair in side:
-                reason = f"pair {pair} a second time"
-                raise InputError(reason, "generate again into a fresh file", path, number)
-            side[pair] = text
-    _check_complete(path, sources, targets, ranked)
-    return [Suggestions(sources[i], targets[i], ranked[i]) for i in range(len(targets))]
+    """All pairs of one file in the order of the test file."""
+    return read_system(path).pairs
 
 
-def _check_complete(path: str, *parts: dict) -> None:
-    pairs = range(max(map(len, parts)))
-    if not pairs:
-        raise InputError("no suggestions in it", "give the output of fairseq-generate", Path(path))
-    for part in parts:
-        missing = [pair for pair in pairs if pair not in part]
-        if missing:
+def read_system(*paths: str, pairs: Optional[int] = None) -> GenerateLog:
+    """The files of one system (several where it was generated in shards; `-` is standard input).
+
+    Refused when a pair is missing or doubled; of `pairs` pairs in all, if that is known.
+    """
+    found: Dict[int, _Open] = {}
+    stated = [_read_file(_log_file(path), found) for path in paths]
+    _check_complete(" + ".join(paths), found, pairs)
+    ordered = [found[number] for number in range(len(found))]
+    longest = max(len(pair.ranked) for pair in ordered)
+    # fairseq-generate fills every list; how long those of a yardstick may be, its last line says.
+    nbest = min(longest if length is None else length for length in stated)
+    return GenerateLog(
+        [
+            Suggestions(str(pair.session), str(pair.next_query), pair.ranked, pair.token_scores)
+            for pair in ordered
+        ],
+        nbest,
+    )
+
+
+def _log_file(path: str) -> Path:
+    """The file itself, or the one that `fairseq-generate --results-path` wrote into a folder."""
+    if not Path(path).is_dir():
+        return Path(path)
+    files = sorted(Path(path).glob("generate-*.txt"))
+    if len(files) != 1:
+        reason = f"{len(files)} files generate-*.txt in this folder"
+        raise InputError(reason, "name the one to score", path)
+    return files[0]
+
+
+def _log_lines(path: Path) -> Iterator[Tuple[int, str, int, str]]:
+    """(line number, kind, pair, text) of each S, T, H, D and P line; at last `!` for the end."""
+    closing = None
+    for number, line in enumerate(_lines(path), 1):
+        if line[1:2] == "-" and line[0] in "STHDP":
+            pair, tab, text = line[2:].partition("\t")
+            if pair.isdigit():
+                if not tab:
+                    raise InputError("a line without its text", _AGAIN, path, number)
+                yield number, line[0], int(pair), text
+                continue
+        closing = _CLOSING.match(line) or closing
+    if closing is None:
+        raise InputError(
+            "its last line (`Generate … with beam=…`) is missing: it was cut off",
+            "keep all that fairseq-generate or mtn-yardstick prints; if need be, " + _AGAIN,
+            path,
+        )
+    yield 0, "!", -1, closing["nbest"] or ""
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Without their ends. Logs are long: nothing is looked at twice unless it must be."""
+    if str(path) != "-" and not path.is_file():
+        raise InputError("no such file", "give the output of fairseq-generate", path)
+    source = sys.stdin.fileno() if str(path) == "-" else path
+    with open(source, encoding="utf-8", newline="\n", closefd=str(path) != "-") as stream:
+        try:
+            for line in stream:
+                yield line.rstrip("\r\n")
+        except UnicodeDecodeError:
+            if str(path) != "-":
+                for _ in numbered_lines(path):  # it stops at the line
+                    continue
+            raise InputError("not UTF-8", _AGAIN, path) from None
+
+
+def _read_file(path: Path, found: Dict[int, _Open]) -> Optional[int]:
+    """Adds to `found`; returns the length of lists that the last line states, if it does."""
+    stated = None
+    for number, kind, index, text in _log_lines(path):
+        if kind == "!":
+            stated = int(text) if text else None
+            continue
+        pair = found.get(index)
+        if pair is None:
+            pair = found[index] = _Open()
+        if kind == pair.expected:
+            if kind == "H":
+                pair.ranked.append(_words(text, path, number))
+                pair.written, pair.expected = text, "D"
+            elif kind == "D":
+                # The same text, as a rule; from word pieces, the same words.
+                if text != pair.written and _words(text, path, number) != pair.ranked[-1]:
+                    raise InputError(
+                        f"D-{index} has other words than H-{index}",
+                        "the line is damaged, or the text was detokenised: generate without "
+                        "--tokenizer, so that words are those of the test text",
+                        path,
+                        number,
+                    )
+                pair.expected = "P"
+            else:
+                if len(pair.ranked) == 1:
+                    pair.token_scores = text
+                pair.expected = "H"
+        elif kind == "S" and pair.session is None:
+            pair.session = decode_pieces(text)
+        elif kind == "T" and pair.next_query is None:
+            pair.next_query = decode_pieces(text)
+        elif kind in "ST":
+            raise InputError(f"pair {index} a second time", _AGAIN, path, number)
+        else:
             raise InputError(
-                f"pair {missing[0]} is missing or incomplete ({len(missing)} in all)",
-                "it was cut off; generate again",
-                Path(path),
+                f"{kind}-{index} where {pair.expected}-{index} should follow",
+                "lines are lost, or two outputs got mixed; " + _AGAIN,
+                path,
+                number,
             )
+    return stated
+
+
+def _words(text: str, path: Path, number: int) -> str:
+    """What stands behind the score of an H or D line, in words with single spaces."""
+    score, tab, suggestion = text.partition("\t")
+    try:
+        float(score)
+    except ValueError:
+        tab = ""
+    if not tab:
+        raise InputError("no score and suggestion in it", _AGAIN, path, number)
+    return " ".join(decode_pieces(suggestion).split())
+
+
+def _check_complete(path: str, found: Dict[int, _Open], pairs: Optional[int]) -> None:
+    """Every pair has its session, next query and whole suggestions; none is of somewhere else."""
+    if not found:
+        raise InputError("no suggestions in it", "give the output of fairseq-generate", path)
+    count = max(found) + 1 if pairs is None else pairs
+    beyond = sorted(index for index in found if index >= count)
+    if beyond:
+        raise InputError(
+            f"{_numbered(beyond)} not in the test text, which has {count} pairs (numbered from 0)",
+            "it is of another test set; generate from the data of this one",
+            path,
+        )
+    lacking = [index for index in range(count) if not _is_whole(found.get(index))]
+    if lacking:
+        raise InputError(
+            f"{_numbered(lacking)} missing or incomplete, of {count} (numbered from 0)",
+            "nothing is scored without them; generate again, and give all shards",
+            path,
+        )
+
+
+def _is_whole(pair: Optional[_Open]) -> bool:
+    return (
+        pair is not None
+        and pair.session is not None
+        and pair.next_query is not None
+        and bool(pair.ranked)
+        and pair.expected == "H"
+    )
+
+
+def _numbered(indices: List[int]) -> str:
+    if len(indices) == 1:
+        return f"pair {indices[0]} is"
+    shown = ", ".join(map(str, indices[:_SHOWN])) + (", …" if len(indices) > _SHOWN else "")
+    return f"{len(indices)} pairs ({shown}) are"

@@ -1,29 +1,110 @@
-"""How good ranked suggestions are; n-grams are counted by sacrebleu."""
+"""How good ranked suggestions are. sacrebleu counts n-grams and makes BLEU of the counts.
 
-from typing import Dict, Optional, Sequence
+What a pair adds to each figure is one row of numbers; a figure of many pairs is made of the sum of
+their rows. So groups of pairs and bootstrap resamples need no counting of their own.
+"""
 
+from functools import lru_cache
+from typing import Dict, Optional, Sequence, Tuple
+
+import numpy as np
 from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.helpers import extract_word_ngrams
 
 from .generate_log import Suggestions
+from .unknown_words import RawText
+
+ORDERS = (1, 2, 3, 4)
+_RANKS_FROM = 2 + 2 * len(ORDERS)  # columns before: words, words asked, matches and n-grams
+_CACHED = 1 << 18  # pairs of queries
+
+# Words are what the preparation made them, so nothing is tokenised; and nothing is smoothed:
+# without a match of some order, that precision is 0, and BLEU too.
+_BLEU = BLEU(tokenize="none", smooth_method="none", force=True)
 
 
-def rank_of_next_query(pair: Suggestions) -> Optional[int]:
-    """1 where the first suggestion is what was asked next, None where no suggestion is."""
-    return pair.ranked.index(pair.next_query) + 1 if pair.next_query in pair.ranked else None
+def signature() -> str:
+    """What to quote beside BLEU, in sacrebleu's words."""
+    _BLEU.corpus_score(["a"], [["a"]])  # it knows the number of references after its first use
+    return str(_BLEU.get_signature())
 
 
-def score(pairs: Sequence[Suggestions]) -> Dict[str, float]:
-    """Percentages over all pairs: exact match, hit and mean reciprocal rank, BLEU, n-grams."""
-    ranks = [rank_of_next_query(pair) for pair in pairs]
-    # The text is tokenised already, and its words are what is counted.
-    bleu = BLEU(tokenize="none", force=True).corpus_score(
-        [pair.ranked[0] for pair in pairs], [[pair.next_query for pair in pairs]]
-    )
-    percent = 100 / len(pairs)
+@lru_cache(_CACHED)
+def _ngram_counts(suggestion: str, next_query: str) -> Tuple[int, ...]:
+    bleu = _BLEU.corpus_score([suggestion], [[next_query]])
+    return (bleu.sys_len, bleu.ref_len, *bleu.counts, *bleu.totals)
+
+
+def rank_of(next_query: str, ranked: Sequence[str]) -> Optional[int]:
+    """1 where the first suggestion is the next query, None where none is.
+
+    A suggestion that was made already takes no further rank.
+    """
+    if next_query not in ranked:
+        return None
+    return len(set(ranked[: ranked.index(next_query)])) + 1
+
+
+def pair_rows(
+    ranked: Sequence[Sequence[str]],
+    next_queries: Sequence[str],
+    at: Sequence[int],
+    nbest: Optional[int] = None,
+) -> np.ndarray:
+    """What each pair adds to the figures: (pairs, columns).
+
+    Of lists that had to end at `nbest`, ranks beyond are not known: nan, and so are their figures.
+    """
+    rows = np.empty((len(next_queries), _RANKS_FROM + 1 + 2 * len(at)))
+    for row, suggestions, next_query in zip(rows, ranked, next_queries):
+        row[:_RANKS_FROM] = _ngram_counts(suggestions[0], next_query)
+        rank = rank_of(next_query, suggestions)
+        row[_RANKS_FROM] = rank == 1
+        row[_RANKS_FROM + 1 :: 2] = [1 / rank if rank and rank <= k else 0 for k in at]
+        row[_RANKS_FROM + 2 :: 2] = [bool(rank and rank <= k) for k in at]
+    for i, k in enumerate(at):
+        if nbest is not None and k > nbest:
+            rows[:, _RANKS_FROM + 1 + 2 * i : _RANKS_FROM + 3 + 2 * i] = np.nan
+    return rows
+
+
+def figures(totals: np.ndarray, pairs: int, at: Sequence[int]) -> Dict[str, float]:
+    """Percentages (`length`: words) from the sum of the rows of some pairs."""
+    counts = totals[:_RANKS_FROM]
+    matches, ngrams = counts[2:].reshape(2, len(ORDERS)).tolist()
+    bleu = BLEU.compute_bleu(matches, ngrams, int(counts[0]), int(counts[1]), smooth_method="none")
+    exact, *ranks = (100 / pairs * totals[_RANKS_FROM:]).tolist()
     return {
-        "exact": percent * sum(rank == 1 for rank in ranks),
-        "hit": percent * sum(rank is not None for rank in ranks),
-        "mrr": percent * sum(1 / rank for rank in ranks if rank is not None),
+        **{f"{n}-gram": precision for n, precision in zip(ORDERS, bleu.precisions)},
         "bleu": bleu.score,
-        **{f"{n}-gram": precision for n, precision in enumerate(bleu.precisions, 1)},
+        "exact": exact,
+        **{f"mrr@{k}": mrr for k, mrr in zip(at, ranks[::2])},
+        **{f"hit@{k}": hit for k, hit in zip(at, ranks[1::2])},
+        "length": float(counts[0]) / pairs,
     }
+
+
+def distinct(suggestions: Sequence[str], order: int) -> float:
+    """Different n-grams among all n-grams of the first suggestions, in percent."""
+    different = set()
+    total = 0
+    for suggestion in suggestions:
+        ngrams = extract_word_ngrams(suggestion.split(), order)
+        different.update(ngrams)
+        total += sum(ngrams.values())
+    return 100 * len(different) / total if total else 0.0
+
+
+def score_lists(
+    ranked: Sequence[Sequence[str]], next_queries: Sequence[str], at: Sequence[int] = ()
+) -> Dict[str, float]:
+    """The figures of texts as they stand."""
+    rows = pair_rows(ranked, next_queries, at)
+    return figures(rows.sum(axis=0), len(rows), at)
+
+
+def score(pairs: Sequence[Suggestions], at: Sequence[int] = (5,)) -> Dict[str, float]:
+    """The figures of a log by itself, on raw text."""
+    text = RawText()
+    ranked = [list(map(text.suggestion, pair.ranked)) for pair in pairs]
+    return score_lists(ranked, [text.next_query(pair.next_query) for pair in pairs], at)

@@ -18,6 +18,7 @@ NEEDED_BY_ALL = ["numpy", "sacrebleu", "sentencepiece", "torch"]
 SCRIPTS = {
     "mtn-architectures",
     "mtn-check-text",
+    "mtn-evaluate",
     "mtn-log-to-sessions",
     "mtn-sample-log",
     "mtn-user-dir",

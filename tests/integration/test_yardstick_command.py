@@ -6,8 +6,7 @@ import sys
 import pytest
 from processes import ROOT, run
 
-from mtn_fairseq.scoring.generate_log import read_generate_log
-from mtn_fairseq.scoring.suggestion_scores import score
+from mtn_fairseq.scoring import read_generate_log, score
 
 COMMAND = f"{sys.executable} -m mtn_fairseq.cli.yardstick"
 
@@ -39,7 +38,7 @@ def test_the_log_is_utf8_and_can_be_scored(text):
     pairs = read_generate_log(str(log))
     assert [pair.ranked for pair in pairs] == [["b 中", "c", "é"], ["unseen words"]]
     scores = score(pairs)
-    assert scores["exact"] == scores["hit"] == scores["mrr"] == 50
+    assert scores["exact"] == scores["hit@5"] == scores["mrr@5"] == 50
     assert scores["1-gram"] == 75  # three of four words; `words` is a word of both
 
 

@@ -23,8 +23,7 @@ from mtn_fairseq.sample_log.process import Process  # noqa: E402
 from mtn_fairseq.sample_log.topics import TOPICS  # noqa: E402
 from mtn_fairseq.sample_log.world import World  # noqa: E402
 from mtn_fairseq.sample_log.writer import HEADER, LogWriter  # noqa: E402
-from mtn_fairseq.scoring.generate_log import read_generate_log  # noqa: E402
-from mtn_fairseq.scoring.suggestion_scores import score  # noqa: E402
+from mtn_fairseq.scoring import read_generate_log, score  # noqa: E402
 
 LSTM = "--encoder-embed-dim 128 --encoder-hidden-size 96 --lr 0.004"
 TRANSFORMER = "--encoder-embed-dim 128 --encoder-ffn-embed-dim 256 --lr 0.002"

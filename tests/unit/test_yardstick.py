@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mtn_fairseq.cli import yardstick
 from mtn_fairseq.cli.yardstick import METHODS, main, run
 from mtn_fairseq.errors import InputError
-from mtn_fairseq.scoring.generate_log import read_generate_log
+from mtn_fairseq.scoring import read_generate_log
 
 ECHO = -math.inf
 HALF, THIRD, QUARTER = math.log(1 / 2), math.log(1 / 3), math.log(1 / 4)
@@ -208,7 +208,8 @@ def test_the_log_reads_like_that_of_fairseq_generate(tmp_path, capfd):
         "utf-8"
     ).splitlines()
     kinds = [line.partition("-")[0] for line in printed.out.splitlines()]
-    assert "".join(kinds) == "STHDPHDP" + "STHDP" + "STHDPHDP"
+    last = "Yardstick session with nbest=2: 3 pairs"
+    assert kinds == [*"STHDPHDP", *"STHDP", *"STHDPHDP", last]
     assert f"7 pairs of {train}\n" in printed.err
     assert "first suggestions: 1 by the last 2, 1 by the last 1, 1 by echo" in printed.err
 

@@ -1,0 +1,119 @@
+"""`mtn-evaluate`: score the outputs of `fairseq-generate` and `mtn-yardstick`, all alike."""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from ..scoring.evaluation import AT, System, evaluate
+from ..scoring.paired_bootstrap import SAMPLES, SEED
+from .evaluation_tables import evaluation_tables
+from .output import standard_output
+
+
+def main(argv: Optional[Sequence[str]] = None) -> None:
+    parser = _parser()
+    args = parser.parse_args(argv)
+    systems = _systems(parser, args.system, args.perplexity)
+    result = evaluate(
+        systems,
+        args.test,
+        train=args.train,
+        dictionary=args.dict,
+        baseline=args.baseline,
+        at=args.at,
+        samples=args.samples,
+        seed=args.seed,
+        say=lambda note: print(f"mtn-evaluate: {note}", file=sys.stderr),
+    )
+    if args.json is not None:
+        _write_whole(args.json, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+    with standard_output() as out:
+        for line in evaluation_tables(result):
+            out.write(line + "\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="mtn-evaluate",
+        description="Score the outputs of fairseq-generate and mtn-yardstick over every pair of a "
+        "test text: n-gram precisions, BLEU, exact match, MRR, hit, distinct n-grams, length; and "
+        "by place in the session, earlier queries, seen and unseen next queries, shared words. "
+        "What each figure means: docs/evaluation.md.",
+        epilog="Example: mtn-evaluate echo=echo.log mtn=generate.log --test text/test "
+        "--train text/train --dict data-bin/dict.next.txt --baseline echo --json scores.json",
+    )
+    add = parser.add_argument
+    add(
+        "system",
+        nargs="+",
+        metavar="NAME=FILE",
+        help="all that fairseq-generate or mtn-yardstick printed, or the folder of --results-path; "
+        "`-` for standard input; the same NAME again for a further shard",
+    )
+    add("--test", required=True, metavar="PREFIX", help="PREFIX.session, PREFIX.next: what is true")
+    add("--train", metavar="PREFIX", help="training text, to tell seen from unseen next queries")
+    add("--dict", metavar="FILE", help="dict.next.txt, to score with <unk> as a token too")
+    add("--baseline", metavar="NAME", help="compare all others with it, by paired bootstrap")
+    add(
+        "--perplexity",
+        action="append",
+        default=[],
+        metavar="NAME=FILE",
+        help="output of fairseq-generate --score-reference by the model of this system",
+    )
+    add(
+        "--at",
+        type=_ranks,
+        default=list(AT),
+        metavar="K,K",
+        help=f"ranks for MRR@K and hit@K (default: {','.join(map(str, AT))})",
+    )
+    add("--samples", type=_above_0, default=SAMPLES, metavar="N", help="default: %(default)s")
+    add("--seed", type=int, default=SEED, help="of the bootstrap (default: %(default)s)")
+    add("--json", metavar="FILE", help="write everything there too")
+    return parser
+
+
+def _systems(
+    parser: argparse.ArgumentParser, systems: Sequence[str], perplexities: Sequence[str]
+) -> List[System]:
+    files: Dict[str, List[str]] = {}
+    for given in systems:
+        name, path = _named(given)
+        files.setdefault(name, []).append(path)
+    of_name = dict(map(_named, perplexities))
+    for name in of_name:
+        if name not in files:
+            parser.error(f"--perplexity {name}=…: no system {name!r}, only {', '.join(files)}")
+    return [System(name, paths, of_name.get(name)) for name, paths in files.items()]
+
+
+def _named(given: str) -> Tuple[str, str]:
+    """(name, path); a path alone is its own name."""
+    name, sign, path = given.partition("=")
+    return (name, path) if name and sign and not Path(given).exists() else (given, given)
+
+
+def _ranks(text: str) -> List[int]:
+    return sorted(set(map(_above_0, text.split(","))))
+
+
+def _above_0(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def _write_whole(path: str, content: str) -> None:
+    """A file that appears under its name only when complete."""
+    partial = f"{path}.partial-{os.getpid()}"
+    Path(partial).write_text(content, encoding="utf-8")
+    os.replace(partial, path)
+
+
+if __name__ == "__main__":
+    main()

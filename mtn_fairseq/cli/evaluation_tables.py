@@ -1,0 +1,128 @@
+"""The result of an evaluation for readers: Markdown tables, aligned for the terminal too."""
+
+from typing import Callable, Dict, Iterator, List, Optional, Sequence
+
+Row = List[str]
+
+TEXTS = {
+    "raw": "Raw text: an <unk> never matches",
+    "unk": "With <unk> as a token that matches itself, the paper's way",
+}
+KINDS = {
+    "position": "By place of the next query in its session",
+    "earlier_queries": "By number of earlier queries, those of earlier sessions included",
+    "seen": "By whether somebody asked the next query in the training text",
+    "shared_words": "By whether the next query has a word of its session so far",
+}
+MISSING = "–"
+
+
+def evaluation_tables(result: dict) -> Iterator[str]:
+    """Line by line."""
+    test, systems = result["test"], result["systems"]
+    ways = [way for way in TEXTS if way in systems[0]]
+    yield f"{test['pairs']:,} pairs of {test['text']}, every one scored; figures in percent."
+    yield f"BLEU: {result['signature']}. Next queries have {test['length']:.2f} words."
+    if test["unknown_words"] is not None:
+        share = 100 * test["unknown_words"] / test["words"]
+        yield f"Of their words, {share:.1f} % are not in {result['dictionary']}."
+    for way in ways:
+        yield from _titled(TEXTS[way], _overall(systems, way, result["at"]))
+    groups = systems[0]["groups"]
+    same = _same_pairs(groups["position"], groups["earlier_queries"])
+    for kind, title in KINDS.items():
+        if kind == "earlier_queries" and same:
+            yield f"\n{title}: one less than the place; there are no earlier sessions."
+        elif kind in groups:
+            yield from _titled(f"{title} (raw text)", _grouped(systems, kind, result["at"]))
+    if result["comparisons"]:
+        bootstrap = result["bootstrap"]
+        title = (
+            f"Differences (raw text) by paired bootstrap, {bootstrap['samples']:,} resamples, "
+            f"seed {bootstrap['seed']}"
+        )
+        yield from _titled(title, _compared(result["comparisons"], bootstrap["confidence"]))
+    if "unk" in ways:
+        yield "\nGroups and differences with <unk> as a token: see --json."
+    for note in result["notes"]:
+        yield f"\nNote: {note}"
+
+
+def _overall(systems: Sequence[dict], way: str, at: Sequence[int]) -> List[Row]:
+    with_perplexity = any(system["perplexity"] for system in systems)
+    names = [*_main_figures(at), *(f"hit@{k}" for k in at), "distinct-1", "distinct-2", "length"]
+    rows = [["", *map(_heading, names), *(["perplexity"] if with_perplexity else [])]]
+    for system in systems:
+        row = [system["name"], *(_figure(name, system[way][name]) for name in names)]
+        if with_perplexity:
+            found = system["perplexity"]
+            row.append(_figure("perplexity", found and found["value"]))
+        rows.append(row)
+    return rows
+
+
+def _grouped(systems: Sequence[dict], kind: str, at: Sequence[int]) -> List[Row]:
+    names = _main_figures(at)
+    rows = [["", "pairs", "", *map(_heading, names)]]
+    for i, group in enumerate(systems[0]["groups"][kind]):
+        for system in systems:
+            found = system["groups"][kind][i]
+            label = [group["group"], f"{group['pairs']:,}"] if system is systems[0] else ["", ""]
+            row = [*label, system["name"], *(_figure(name, found["raw"][name]) for name in names)]
+            rows.append(row)
+    return rows
+
+
+def _compared(comparisons: Sequence[dict], confidence: int) -> List[Row]:
+    rows = [["", "figure", "difference", f"{confidence} % interval", "p"]]
+    for found in comparisons:
+        if found["text"] != "raw":
+            continue
+        low, high = (f"{found[end]:+.2f}" for end in ("low", "high"))
+        rows.append(
+            [
+                f"{found['system']} − {found['baseline']}",
+                _heading(found["figure"]),
+                f"{found['difference']:+.2f}",
+                f"{low} … {high}",
+                f"{found['p']:.3f}",
+            ]
+        )
+    return rows
+
+
+def _main_figures(at: Sequence[int]) -> List[str]:
+    return ["1-gram", "2-gram", "3-gram", "4-gram", "bleu", "exact", *(f"mrr@{k}" for k in at)]
+
+
+def _heading(name: str) -> str:
+    return name.replace("bleu", "BLEU").replace("mrr", "MRR")
+
+
+def _figure(name: str, value: Optional[float]) -> str:
+    if value is None:
+        return MISSING
+    return f"{value:.2f}" if name in ("bleu", "length", "perplexity") else f"{value:.1f}"
+
+
+def _same_pairs(position: Sequence[dict], earlier: Sequence[dict]) -> bool:
+    """Whether the two groupings are one: without a history, they are."""
+    return [group["pairs"] for group in position] == [group["pairs"] for group in earlier]
+
+
+def _titled(title: str, rows: List[Row]) -> Iterator[str]:
+    yield f"\n{title}\n"
+    widths = [max(3, *map(len, column)) for column in zip(*rows)]
+    # Words to the left, numbers to the right.
+    numbers = [all(_is_number(cell) for cell in column) for column in zip(*rows[1:])]
+    align: Dict[bool, Callable[[str, int], str]] = {True: str.rjust, False: str.ljust}
+    rule = ["-" * (width - 1) + (":" if n else "-") for width, n in zip(widths, numbers)]
+    for i, row in enumerate(rows):
+        cells = (align[n](cell, width) for cell, width, n in zip(row, widths, numbers))
+        yield f"| {' | '.join(cells)} |"
+        if i == 0:
+            yield f"| {' | '.join(rule)} |"
+
+
+def _is_number(cell: str) -> bool:
+    return cell in ("", MISSING) or cell.replace(",", "").lstrip("+-").replace(".", "").isdigit()

@@ -1,0 +1,19 @@
+"""Standard output as every command here writes it: UTF-8, and to readers that may leave early."""
+
+import os
+import sys
+from contextlib import contextmanager
+from typing import Iterator, TextIO
+
+
+@contextmanager
+def standard_output() -> Iterator[TextIO]:
+    """Text is UTF-8, whatever the terminal is set to; `… | head` ends the command in silence."""
+    with open(sys.stdout.fileno(), "w", encoding="utf-8", newline="\n", closefd=False) as out:
+        try:
+            yield out
+            out.flush()
+        except BrokenPipeError:  # whoever read it has seen enough
+            # What Python still wants to write when it ends goes nowhere, and raises no more.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(1) from None

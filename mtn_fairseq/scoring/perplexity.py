@@ -1,0 +1,40 @@
+"""How surprised a model is by what was asked next, from `fairseq-generate --score-reference`.
+
+A token is one of the model's own dictionary, the end of the query counted; all unknown words are
+one token. So perplexities compare only between models of the same dictionary.
+"""
+
+import math
+from typing import NamedTuple, Sequence
+
+from ..errors import InputError
+from .generate_log import read_system
+from .same_test_set import check_same_next_queries
+from .unknown_words import UNKNOWN
+
+_REMEDY = "give the output of fairseq-generate --score-reference"
+
+
+class Perplexity(NamedTuple):
+    value: float
+    tokens: int
+
+
+def read_perplexity(path: str, test: str, next_queries: Sequence[str]) -> Perplexity:
+    """Over every pair of a test text."""
+    pairs = read_system(path, pairs=len(next_queries)).pairs
+    check_same_next_queries(path, pairs, test, next_queries)
+    bits = 0.0
+    tokens = 0
+    for number, pair in enumerate(pairs):
+        if pair.ranked != [pair.next_query.replace(f"<{UNKNOWN}>", UNKNOWN)]:
+            raise InputError(f"H-{number} is not the next query itself", _REMEDY, path)
+        try:
+            scores = list(map(float, pair.token_scores.split()))
+        except ValueError:
+            scores = []
+        if not scores or not math.isfinite(sum(scores)):
+            raise InputError(f"P-{number} has no finite score for each token", _REMEDY, path)
+        bits -= sum(scores)
+        tokens += len(scores)
+    return Perplexity(2 ** (bits / tokens), tokens)
