@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, List, Optional
 
 import torch
 from fairseq import utils
-from fairseq.data import Dictionary
+from fairseq.data import Dictionary, FairseqDataset
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from fairseq.models import FairseqEncoderDecoderModel
 from fairseq.sequence_generator import SequenceGenerator
@@ -177,6 +177,15 @@ class SessionToQueryTask(TranslationTask):
         wanted = str(self.cfg.session_parallel) != "never" and not from_checkpoint
         self.trains_whole_sessions = able and wanted
         return model
+
+    def can_reuse_epoch_itr(self, dataset: FairseqDataset) -> bool:
+        """Not for training: its batches are drawn anew for each epoch.
+
+        fairseq 0.12.3 draws them by the epoch of this start and would keep them, so that a run
+        resumed in a later epoch went on with other ones, with some sessions twice, some never.
+        """
+        training = dataset is self.datasets.get(self.cfg.train_subset)
+        return not training and super().can_reuse_epoch_itr(dataset)
 
     def begin_epoch(self, epoch: int, model: FairseqEncoderDecoderModel) -> None:
         super().begin_epoch(epoch, model)

@@ -5,10 +5,15 @@ import os
 import random
 import shutil
 
+import numpy as np
 import pytest
 import torch
+from fairseq import tasks
+from fairseq.data import ListDataset
 from fairseq.file_io import PathManager
+from sessions import DICTIONARY, EOS, SEPARATORS, SIZES, W, parse
 
+from mtn_fairseq.data.session_to_query_dataset import SessionSource, SessionToQueryDataset
 from mtn_fairseq.errors import InputError
 from mtn_fairseq.resuming.choice import earlier_checkpoints, whole_checkpoint
 from mtn_fairseq.resuming.damage import find_damage
@@ -157,6 +162,32 @@ def test_nothing_left_is_not_a_new_beginning(tmp_path):
     (tmp_path / LAST).write_bytes(b"")
     with pytest.raises(InputError, match=r"damaged checkpoint: empty, and no whole one.* copy one"):
         whole_checkpoint(LAST, str(tmp_path))
+
+
+# --- what is read after it ------------------------------------------------------------------------
+
+
+def test_the_batches_of_an_epoch_do_not_depend_on_when_the_run_was_started():
+    queries = [torch.tensor([W + i % 7, EOS]) for i in range(40)]
+    data = SessionToQueryDataset(
+        SessionSource(queries, SEPARATORS, SIZES, 1024, False, "train.session"),
+        DICTIONARY,
+        ListDataset(queries, np.full(40, 2)),
+        shuffle=True,
+    )
+
+    def batches(epochs):
+        """Those of the last of these epochs."""
+        task = tasks.setup_task(parse("mtn"))
+        task.datasets["train"] = data
+        for epoch in epochs:
+            iterator = task.get_batch_iterator(data, max_sentences=3, seed=1, epoch=epoch)
+            read = [batch["id"].tolist() for batch in iterator.next_epoch_itr()]
+        return read
+
+    assert batches([1, 2, 3]) == batches([3])
+    assert batches([2]) != batches([3])
+    assert sorted(line for batch in batches([3]) for line in batch) == list(range(40))
 
 
 # --- how fairseq copies ---------------------------------------------------------------------------
