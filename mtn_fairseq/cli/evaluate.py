@@ -29,7 +29,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         say=lambda note: print(f"mtn-evaluate: {note}", file=sys.stderr),
     )
     if args.json is not None:
-        _write_whole(args.json, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+        _write_whole(args.json, json.dumps(result, indent=2, allow_nan=False) + "\n")
     with standard_output() as out:
         for line in evaluation_tables(result):
             out.write(line + "\n")

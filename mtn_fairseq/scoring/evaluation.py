@@ -41,6 +41,23 @@ class _Text(NamedTuple):
     next_queries: List[str]
 
 
+class _Test(NamedTuple):
+    """What every system is held against."""
+
+    prefix: str
+    pairs: List[Pair]
+    next_queries: List[str]  # in words, as they were asked
+    texts: Dict[str, _Text]
+    groups: Dict[str, Grouping]
+    at: Sequence[int]
+
+
+class _Scored(NamedTuple):
+    result: dict
+    rows: Dict[str, np.ndarray]  # see `pair_rows`, for each way with unknown words
+    notes: List[str]
+
+
 def evaluate(
     systems: Sequence[System],
     test: str,
@@ -57,92 +74,107 @@ def evaluate(
     Raises:
         InputError: a file is not what it should be, or does not answer each pair exactly once.
     """
-    names = [system.name for system in systems]
-    _check_names(names, baseline)
-    pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(test)]
-    texts = _texts([pair.next_query for pair in pairs], dictionary)
-    groups = group_pairs(pairs, train)
-    say(f"{len(pairs):,} pairs of {test}")
+    _check_names([system.name for system in systems], baseline)
+    truth = _read_test(test, train, dictionary, at)
+    say(f"{len(truth.pairs):,} pairs of {test}")
     notes = []
     if dictionary is None:
         notes.append(f"No scores with {UNKNOWN} as a token: they need --dict.")
     if train is None:
         notes.append("No groups by seen or unseen next query: they need --train.")
-    rows: Dict[str, List[np.ndarray]] = {way: [] for way in texts}
-    results = []
+    scored = {}
     for system in systems:
-        log = read_system(*system.files, pairs=len(pairs))
-        say(f"{system.name}: at most {log.nbest} suggestions a pair")
-        shown = " + ".join(system.files)
-        check_same_next_queries(shown, log.pairs, test, [pair.next_query for pair in pairs])
-        notes += _notes(system.name, log, at)
-        result: dict = {"name": system.name, "files": system.files, "nbest": log.nbest}
-        result["empty"] = sum(not pair.ranked[0] for pair in log.pairs)
-        result["perplexity"] = None
-        if system.perplexity is not None:
-            found = read_perplexity(system.perplexity, test, [pair.next_query for pair in pairs])
-            result["perplexity"] = {"file": system.perplexity, **found._asdict()}
-        for way, text in texts.items():
-            ranked = [list(map(text.way.suggestion, pair.ranked)) for pair in log.pairs]
-            rows[way].append(pair_rows(ranked, text.next_queries, at, log.nbest))
-            first = [suggestions[0] for suggestions in ranked]
-            result[way] = {
-                **_figures(rows[way][-1], at),
-                **{f"distinct-{order}": distinct(first, order) for order in (1, 2)},
-            }
-        result["groups"] = {
-            kind: _by_group(grouping, {way: rows[way][-1] for way in texts}, at)
-            for kind, grouping in groups.items()
-        }
-        results.append(result)
+        scored[system.name] = _score_system(system, truth)
+        notes += scored[system.name].notes
+        say(f"{system.name}: {scored[system.name].result['nbest']} suggestions a pair at most")
     comparisons: List[dict] = []
-    if baseline is not None and len(systems) > 1:
+    if baseline is not None:
         say(f"{samples:,} resamples to compare with {baseline}")
-        for way in texts:
-            comparisons += _compare(names, rows[way], baseline, way, at, samples, seed)
+        for way in truth.texts:
+            rows = {name: found.rows[way] for name, found in scored.items()}
+            comparisons += _compare(rows, baseline, way, at, samples, seed)
+    bootstrap = {"samples": samples, "seed": seed, "confidence": CONFIDENCE}
     return {
         "schema": SCHEMA,
-        "test": {"text": test, **_describe(pairs, texts)},
+        "test": _describe(truth),
         "train": train,
         "dictionary": dictionary,
         "signature": signature(),
         "at": list(at),
-        "systems": results,
-        "bootstrap": {"samples": samples, "seed": seed, "confidence": CONFIDENCE}
-        if comparisons
-        else None,
+        "systems": [found.result for found in scored.values()],
+        "bootstrap": None if baseline is None else bootstrap,
         "comparisons": comparisons,
         "notes": notes,
     }
+
+
+def _read_test(
+    test: str, train: Optional[str], dictionary: Optional[str], at: Sequence[int]
+) -> _Test:
+    ways: Dict[str, Union[RawText, UnknownAsToken]] = {"raw": RawText()}
+    if dictionary is not None:
+        ways["unk"] = UnknownAsToken(known_words(dictionary))
+    pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(test)]
+    asked = [pair.next_query for pair in pairs]
+    texts = {name: _Text(way, list(map(way.next_query, asked))) for name, way in ways.items()}
+    return _Test(test, pairs, asked, texts, group_pairs(pairs, train), at)
+
+
+def _score_system(system: System, test: _Test) -> _Scored:
+    log = read_system(*system.files, pairs=len(test.pairs))
+    check_same_next_queries(" + ".join(system.files), log.pairs, test.prefix, test.next_queries)
+    perplexity = None
+    if system.perplexity is not None:
+        found = read_perplexity(system.perplexity, test.prefix, test.next_queries)
+        perplexity = {"file": system.perplexity, **found._asdict()}
+    rows = {}
+    by_way = {}
+    for name, text in test.texts.items():
+        ranked = [list(map(text.way.suggestion, pair.ranked)) for pair in log.pairs]
+        rows[name] = pair_rows(ranked, text.next_queries, test.at, log.nbest)
+        first = [suggestions[0] for suggestions in ranked]
+        by_way[name] = {
+            **_figures(rows[name], test.at),
+            **{f"distinct-{order}": distinct(first, order) for order in (1, 2)},
+        }
+    result = {
+        "name": system.name,
+        "files": system.files,
+        "nbest": log.nbest,
+        "empty": sum(not pair.ranked[0] for pair in log.pairs),
+        "perplexity": perplexity,
+        **by_way,
+        "groups": {
+            kind: _by_group(grouping, rows, test.at) for kind, grouping in test.groups.items()
+        },
+    }
+    return _Scored(result, rows, _notes(system.name, log, test.at))
 
 
 def _check_names(names: Sequence[str], baseline: Optional[str]) -> None:
     if len(set(names)) != len(names):
         raise InputError("two systems of one name", "name each differently")
     if baseline is not None and baseline not in names:
-        raise InputError(f"no system {baseline!r} to compare with", f"one of: {', '.join(names)}")
+        raise InputError(
+            f"no system {baseline!r} to compare with", f"name one of {', '.join(names)}"
+        )
+    if baseline is not None and len(names) == 1:
+        raise InputError(f"nothing to compare {baseline!r} with", "give a second system")
 
 
-def _texts(next_queries: List[str], dictionary: Optional[str]) -> Dict[str, _Text]:
-    ways: Dict[str, Union[RawText, UnknownAsToken]] = {"raw": RawText()}
-    if dictionary is not None:
-        ways["unk"] = UnknownAsToken(known_words(dictionary))
-    return {name: _Text(way, list(map(way.next_query, next_queries))) for name, way in ways.items()}
-
-
-def _describe(pairs: Sequence[Pair], texts: Mapping[str, _Text]) -> dict:
-    asked = [pair.next_query for pair in pairs]
-    words = sum(len(query.split()) for query in asked)
+def _describe(test: _Test) -> dict:
+    words = sum(len(query.split()) for query in test.next_queries)
     unknown = None
-    if "unk" in texts:
-        unknown = sum(query.split().count(UNKNOWN) for query in texts["unk"].next_queries)
+    if "unk" in test.texts:
+        unknown = sum(query.split().count(UNKNOWN) for query in test.texts["unk"].next_queries)
     return {
-        "pairs": len(pairs),
+        "text": test.prefix,
+        "pairs": len(test.pairs),
         "words": words,
         "unknown_words": unknown,
-        "length": words / len(pairs),
+        "length": words / len(test.pairs),
         # So that figures of different test sets are not put into one table.
-        "sha256": hashlib.sha256("\n".join(asked).encode("utf-8")).hexdigest(),
+        "sha256": hashlib.sha256("\n".join(test.next_queries).encode("utf-8")).hexdigest(),
     }
 
 
@@ -178,17 +210,15 @@ def _by_group(grouping: Grouping, rows: Mapping[str, np.ndarray], at: Sequence[i
 
 
 def _compare(
-    names: Sequence[str],
-    rows: Sequence[np.ndarray],
+    rows: Mapping[str, np.ndarray],
     baseline: str,
     way: str,
     at: Sequence[int],
     samples: int,
     seed: int,
 ) -> List[dict]:
-    others = [name for name in names if name != baseline]
-    by_name = dict(zip(names, rows))
-    found = compare(by_name[baseline], [by_name[name] for name in others], at, samples, seed)
+    others = [name for name in rows if name != baseline]
+    found = compare(rows[baseline], [rows[name] for name in others], at, samples, seed)
     return [
         {"system": name, "baseline": baseline, "text": way, **difference._asdict()}
         for name, differences in zip(others, found)

@@ -1,0 +1,376 @@
+"""Systems against one test text: unknown words, groups, perplexity, and what is refused."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scoring_logs import CLOSING, Answer, lines_of, log_text, write_log, write_text
+
+from mtn_fairseq.cli.evaluate import main
+from mtn_fairseq.cli.evaluation_tables import evaluation_tables
+from mtn_fairseq.errors import InputError
+from mtn_fairseq.scoring import RawText, System, UnknownAsToken, evaluate, known_words
+
+# A model that knows a, b, c, d; `rare` and `odd` are none of its words.
+TRUTH = [
+    Answer("a", "b c", ["b c"]),
+    Answer("a <q> b c", "a rare", ["a <unk>", "a b"]),
+    Answer("b <q> c <q> d", "odd", ["d", "<unk>"]),
+    Answer("rare a <session> c", "d", ["rare", "a", "d"]),
+]
+# What a model's log shows of it.
+SHOWN = ["b c", "a <<unk>>", "<<unk>>", "d"]
+DICTIONARY = "a 9\nb 9\nc 9\nd 9\n"
+
+
+@pytest.fixture
+def text(tmp_path):
+    write_text(tmp_path / "test", TRUTH)
+    (tmp_path / "dict.next.txt").write_text(DICTIONARY)
+    shown = [answer._replace(next_query=query) for answer, query in zip(TRUTH, SHOWN)]
+    write_log(tmp_path / "model.log", shown)
+    return tmp_path
+
+
+def evaluated(folder, *systems, **options):
+    systems = systems or (System("model", [str(folder / "model.log")]),)
+    return evaluate(systems, str(folder / "test"), **options)
+
+
+# --- unknown words --------------------------------------------------------------------------------
+
+
+def test_an_unknown_word_never_matches_on_raw_text(text):
+    """First suggestions: b c | a <unk> | d | rare; asked: b c | a rare | odd | d."""
+    (model,) = evaluated(text)["systems"]
+    raw = model["raw"]
+    assert raw["1-gram"] == pytest.approx(100 * 3 / 6)  # b, c, a
+    assert raw["2-gram"] == pytest.approx(100 * 1 / 2)  # b c
+    assert raw["exact"] == 25
+    assert "unk" not in model
+    # Lists of up to three: the fourth pair has its query as the third.
+    assert model["nbest"] == 3
+    assert evaluated(text, at=[3])["systems"][0]["raw"]["mrr@3"] == pytest.approx(25 * (1 + 1 / 3))
+
+
+def test_unknown_words_as_one_token_the_papers_way(text):
+    """Suggested: b c | a <unk> | d | <unk>; asked: b c | a <unk> | <unk> | d.
+
+    `rare` was suggested as it is, by a yardstick say: it is the same token to everybody.
+    """
+    dictionary = str(text / "dict.next.txt")
+    result = evaluated(text, dictionary=dictionary, at=[3])
+    unk = result["systems"][0]["unk"]
+    assert unk["1-gram"] == pytest.approx(100 * 4 / 6)
+    assert unk["2-gram"] == pytest.approx(100 * 2 / 2)
+    assert unk["exact"] == 50
+    # Ranks 1, 1, 2, 3.
+    assert unk["mrr@3"] == pytest.approx(25 * (1 + 1 + 1 / 2 + 1 / 3))
+    assert result["test"]["unknown_words"] == 2 and result["test"]["words"] == 6
+    assert result["systems"][0]["raw"] == evaluated(text, at=[3])["systems"][0]["raw"]
+
+
+def test_words_as_they_are_scored():
+    raw = RawText()
+    assert raw.suggestion("a <unk> b<unk>c <unk><unk>") == "a <unk> <unk> <unk>"
+    assert raw.next_query("a <unk> <<unk>>") == "a <<unk>> <<unk>>"
+    # What a searcher typed, escaped by the preparation, is a word like any other.
+    assert raw.suggestion(r"\<unk> \\<unk>") == raw.next_query(r"\<unk> \\<unk>")
+    assert raw.suggestion("a  b") == "a  b"
+    paper = UnknownAsToken({"a", r"\<unk>"})
+    assert paper.suggestion(r"a b \<unk> <unk>") == r"a <unk> \<unk> <unk>"
+    assert paper.next_query("b a") == "<unk> a"
+
+
+def test_dictionaries(tmp_path):
+    path = tmp_path / "dict.next.txt"
+    with pytest.raises(InputError, match="no such dictionary"):
+        known_words(str(path))
+    path.write_text(DICTIONARY)
+    assert {"a", "d", "<unk>"} <= known_words(str(path)) and "rare" not in known_words(str(path))
+    path.write_text("words without counts\n")
+    with pytest.raises(InputError, match="not a dictionary"):
+        known_words(str(path))
+    path.write_text("▁a 9\nb 9\n", encoding="utf-8")
+    with pytest.raises(InputError, match="has word pieces"):
+        known_words(str(path))
+
+
+# --- groups ---------------------------------------------------------------------------------------
+
+
+def groups(result, kind, figure="exact"):
+    (system,) = result["systems"]
+    return {g["group"]: (g["pairs"], g["raw"][figure]) for g in system["groups"][kind]}
+
+
+def test_groups(text):
+    (text / "train.whole").write_text("x <q> b c\nd <q> y\nrare\n")
+    result = evaluated(text, train=str(text / "train"), at=[3])
+    # The place in the session in progress; a session before it does not count.
+    assert groups(result, "position") == {"2": (2, 50), "3": (1, 0), "4": (1, 0)}
+    # But it does here: `rare a <session> c` is two earlier queries.
+    assert groups(result, "earlier_queries") == {"1": (1, 100), "2": (2, 0), "3": (1, 0)}
+    assert groups(result, "seen") == {"seen": (2, 50), "unseen": (2, 0)}
+    # `a rare` has the a of its session; `d` has nothing of `c`, its session so far.
+    assert groups(result, "shared_words") == {"shared": (1, 0), "none": (3, pytest.approx(100 / 3))}
+    assert groups(result, "position", "mrr@3")["2"] == (2, pytest.approx(50 * (1 + 1 / 3)))
+
+
+def test_without_whole_sessions_the_pairs_tell_what_was_asked(text):
+    write_text(text / "train", [Answer("old b <session> b c <q> x", "d", [])])
+    result = evaluated(text, train=str(text / "train"))
+    assert groups(result, "seen") == {"seen": (2, 50), "unseen": (2, 0)}
+
+
+def test_many_queries_are_one_group(tmp_path):
+    answers = [Answer(" <q> ".join("abcdefghijkl"[:n]), "x", ["x"]) for n in (1, 8, 9, 10, 12)]
+    write_text(tmp_path / "test", answers)
+    write_log(tmp_path / "model.log", answers)
+    result = evaluated(tmp_path)
+    assert list(groups(result, "position")) == ["2", "9", "10+"]
+    assert list(groups(result, "earlier_queries")) == ["1", "8", "9", "10+"]
+    assert groups(result, "earlier_queries")["10+"] == (2, 100)
+
+
+# --- several systems ------------------------------------------------------------------------------
+
+
+def test_yardsticks_may_have_short_lists_and_models_may_not(text):
+    """A yardstick that was asked for ten and found one has said all that it knows."""
+    counted = [answer._replace(ranked=answer.ranked[:1]) for answer in TRUTH]
+    write_log(text / "echo.log", counted, "Yardstick echo with nbest=10: 4 pairs\n")
+    result = evaluated(
+        text,
+        System("echo", [str(text / "echo.log")]),
+        System("model", [str(text / "model.log")]),
+        baseline="echo",
+        samples=20,
+        at=[1, 10],
+    )
+    echo, model = result["systems"]
+    assert echo["raw"]["mrr@10"] == echo["raw"]["mrr@1"] == 25
+    assert model["raw"]["mrr@10"] is None and model["raw"]["hit@10"] is None
+    assert any("model: no MRR and hit at 10" in note for note in result["notes"])
+    compared = {(d["system"], d["figure"]) for d in result["comparisons"]}
+    assert ("model", "mrr@1") in compared and ("model", "mrr@10") not in compared
+    assert {d["baseline"] for d in result["comparisons"]} == {"echo"}
+    table = "\n".join(evaluation_tables(result))
+    assert "| model |" in table.replace("  ", "") and "–" in table
+
+
+def test_names(text):
+    one = System("one", [str(text / "model.log")])
+    with pytest.raises(InputError, match="two systems of one name"):
+        evaluated(text, one, one)
+    with pytest.raises(InputError, match=r"no system 'two' to compare with; name one of one"):
+        evaluated(text, one, baseline="two")
+    with pytest.raises(InputError, match="nothing to compare 'one' with"):
+        evaluated(text, one, baseline="one")
+
+
+# --- another test set -----------------------------------------------------------------------------
+
+
+def refused(folder, answers, message):
+    write_log(folder / "model.log", answers)
+    with pytest.raises(InputError, match=message) as error:
+        evaluated(folder)
+    assert "model.log" in str(error.value)
+
+
+def test_another_test_set_is_refused(text):
+    refused(text, TRUTH[:3], r"pair 3 is missing or incomplete, of 4")
+    refused(text, [*TRUTH, TRUTH[0]], "pair 4 is not in the test text, which has 4 pairs")
+    refused(text, TRUTH[::-1], r"T-0 is not the next query of .*test.next:1; .*another test set")
+    other = [TRUTH[0], TRUTH[1]._replace(next_query="b <<unk>>"), *TRUTH[2:]]
+    refused(text, other, r"T-1 is not the next query of .*test.next:2")
+    longer = [TRUTH[0], TRUTH[1]._replace(next_query="a <<unk>> <<unk>>"), *TRUTH[2:]]
+    refused(text, longer, r"T-1 is not the next query of .*test.next:2")
+
+
+def test_another_tokenisation_is_refused(text):
+    glued = [TRUTH[0]._replace(next_query="bc"), *TRUTH[1:]]
+    refused(text, glued, r"T-0 has the letters of .*test.next:1 but other words; .*alike")
+
+
+def test_queries_are_not_shown_in_messages(text):
+    """They may be real people's."""
+    with pytest.raises(InputError) as error:
+        write_log(text / "model.log", [TRUTH[0]._replace(next_query="secret"), *TRUTH[1:]])
+        evaluated(text)
+    assert "secret" not in str(error.value) and "b c" not in str(error.value)
+
+
+def test_text_in_word_pieces_is_scored_in_words(text):
+    """Also where a character that training never had became an unknown piece of a word."""
+    (text / "test.next").write_text("▁b ▁c\n▁a ▁ra re\n▁o dd\n▁d\n", encoding="utf-8")
+    (text / "test.session").write_text("▁a\n▁a <q> ▁b ▁c\n▁b <q> ▁c <q> ▁d\n▁c\n", encoding="utf-8")
+    in_words = evaluated(text)["systems"][0]
+    assert in_words["raw"]["1-gram"] == pytest.approx(100 * 3 / 6)
+    shown = ["b c", "a<<unk>>re", "o<<unk>>", "d"]  # a space may be lost with the piece
+    pieces = [answer._replace(next_query=query) for answer, query in zip(TRUTH, shown)]
+    write_log(text / "model.log", pieces)
+    assert evaluated(text)["systems"][0] == in_words
+    pieces[2] = pieces[2]._replace(next_query="x<<unk>>")
+    refused(text, pieces, "T-2 is not the next query")
+
+
+# --- perplexity -----------------------------------------------------------------------------------
+
+
+def reference_log(folder, scores, suggestions=("b c", "a <unk>", "<unk>", "d")):
+    """An output of fairseq-generate --score-reference, with these P lines."""
+    blocks = []
+    for i, (shown, suggestion, line) in enumerate(zip(SHOWN, suggestions, scores)):
+        block = lines_of(i, Answer("a", shown, [suggestion]))
+        blocks.append(block.replace("-0.5000 -1.0000", line))
+    (folder / "reference.log").write_text("".join(blocks) + CLOSING, encoding="utf-8")
+    return System("model", [str(folder / "model.log")], str(folder / "reference.log"))
+
+
+def test_perplexity(text):
+    """Tokens of 1, 2 and 3 bits: 15 bits for 9 tokens, the ends counted."""
+    system = reference_log(text, ["-1 -2 -1", "-3 -2 -1", "-2 -1", "-2"])
+    (model,) = evaluated(text, system)["systems"]
+    assert model["perplexity"]["value"] == pytest.approx(2 ** (15 / 9))
+    assert model["perplexity"]["tokens"] == 9
+    assert evaluated(text)["systems"][0]["perplexity"] is None
+
+
+@pytest.mark.parametrize("scores", ["", "-1 nan", "-inf -1", "-1 x"])
+def test_perplexity_needs_a_score_for_each_token(text, scores):
+    system = reference_log(text, ["-1", "-1", scores, "-1"])
+    with pytest.raises(InputError, match=r"reference.log: P-2 has no finite score"):
+        evaluated(text, system)
+
+
+def test_perplexity_is_that_of_what_was_asked(text):
+    system = reference_log(text, ["-1"] * 4, ("b c", "a b", "<unk>", "d"))
+    with pytest.raises(InputError, match=r"H-1 is not the next query .*--score-reference"):
+        evaluated(text, system)
+    system = System("model", [str(text / "model.log")], str(text / "model.log"))
+    with pytest.raises(InputError, match=r"--score-reference"):
+        evaluated(text, system)
+
+
+def test_scored_references_are_no_system(text):
+    """They would look like a perfect one."""
+    reference_log(text, ["-1"] * 4)
+    result = evaluated(text, System("model", [str(text / "reference.log")]))
+    assert any("--score-reference" in note for note in result["notes"])
+    assert not any("--score-reference" in note for note in evaluated(text)["notes"])
+
+
+# --- for any systems ------------------------------------------------------------------------------
+
+a_query = st.lists(st.sampled_from(["a", "b", "c", "zz"]), min_size=1, max_size=5).map(" ".join)
+some_answers = st.lists(
+    st.builds(Answer, a_query, a_query, st.lists(a_query, min_size=2, max_size=2)),
+    min_size=1,
+    max_size=7,
+)
+
+
+@given(some_answers, st.randoms(use_true_random=False))
+def test_neither_the_order_of_the_log_nor_of_the_test_set_matters(
+    tmp_path_factory, answers, shuffler
+):
+    folder = tmp_path_factory.mktemp("text")
+    write_text(folder / "test", answers)
+    blocks = [lines_of(i, answer) for i, answer in enumerate(answers)]
+    shuffler.shuffle(blocks)
+    (folder / "model.log").write_text("".join(blocks) + CLOSING)
+    found = evaluated(folder)["systems"]
+    write_log(folder / "model.log", answers)
+    assert evaluated(folder)["systems"] == found
+    shuffler.shuffle(answers)
+    write_text(folder / "test", answers)
+    write_log(folder / "model.log", answers)
+    assert evaluated(folder)["systems"][0]["raw"] == pytest.approx(found[0]["raw"])
+
+
+@given(some_answers)
+def test_groups_add_up(tmp_path_factory, answers):
+    folder = tmp_path_factory.mktemp("text")
+    write_text(folder / "test", answers)
+    write_log(folder / "model.log", answers)
+    (system,) = evaluated(folder, at=[1])["systems"]
+    for found in system["groups"].values():
+        assert sum(group["pairs"] for group in found) == len(answers)
+        for figure in ("exact", "mrr@1", "length"):
+            parts = sum(group["pairs"] * group["raw"][figure] for group in found)
+            assert parts / len(answers) == pytest.approx(system["raw"][figure])
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def test_json_and_tables(text, capfd):
+    arguments = ["--test", str(text / "test"), "--dict", str(text / "dict.next.txt")]
+    arguments += ["--at", "2,1", "--json", str(text / "scores.json"), "--samples", "10"]
+    log = str(text / "model.log")
+    main([f"one={log}", f"two={log}", *arguments, "--baseline", "one"])
+    result = json.loads((text / "scores.json").read_text())
+    assert result["schema"] == 1 and result["at"] == [1, 2]
+    assert [system["name"] for system in result["systems"]] == ["one", "two"]
+    assert result["test"]["pairs"] == 4 and len(result["test"]["sha256"]) == 64
+    assert {d["text"] for d in result["comparisons"]} == {"raw", "unk"}
+    assert result["bootstrap"] == {"samples": 10, "seed": 12345, "confidence": 95}
+    assert not list(text.glob("*.partial*"))
+    printed = capfd.readouterr()
+    for expected in (
+        result["signature"],
+        "Raw text: an <unk> never matches",
+        "the paper's way",
+        "33.3 % are not in",  # 2 of 6 words
+        "By place of the next query in its session",
+        "| two − one | exact  |      +0.00 | +0.00 … +0.00 | 1.000 |",
+        "No groups by seen or unseen next query: they need --train",
+    ):
+        assert expected in printed.out
+    assert "mtn-evaluate: two: 3 suggestions a pair at most" in printed.err
+
+
+def test_a_path_alone_is_its_name_and_one_name_may_have_shards(text, capfd):
+    blocks = [
+        lines_of(i, answer._replace(next_query=query))
+        for i, (answer, query) in enumerate(zip(TRUTH, SHOWN))
+    ]
+    for name, chosen in (("a=b.log", blocks[:1]), ("c.log", blocks[1:])):
+        (text / name).write_text("".join(chosen) + CLOSING)
+    whole, one, other = (str(text / name) for name in ("model.log", "a=b.log", "c.log"))
+    scores = text / "scores.json"
+    main([whole, f"m={one}", f"m={other}", "--test", str(text / "test"), "--json", str(scores)])
+    alone, parts = json.loads(scores.read_text())["systems"]
+    assert (alone["name"], parts["name"], parts["files"]) == (whole, "m", [one, other])
+    assert alone["raw"] == parts["raw"]
+    with pytest.raises(InputError, match=r"3 pairs .* are missing"):
+        main([one, "--test", str(text / "test")])
+
+
+@pytest.mark.parametrize("flags", ["--at 0", "--at x", "--samples 0", "--perplexity other=x"])
+def test_bad_flags(text, capfd, flags):
+    with pytest.raises(SystemExit):
+        main([f"m={text}/model.log", "--test", str(text / "test"), *flags.split()])
+    assert flags.split()[0] in capfd.readouterr().err
+
+
+def test_nothing_is_written_when_something_is_wrong(text, capfd):
+    (text / "model.log").write_text(log_text(TRUTH, closing=""))
+    with pytest.raises(InputError):
+        flags = ["--test", str(text / "test"), "--json", str(text / "scores.json")]
+        main([f"m={text}/model.log", *flags])
+    assert not (text / "scores.json").exists() and capfd.readouterr().out == ""
+
+
+def test_figures_of_no_words_at_all_are_numbers(text):
+    write_log(text / "model.log", [answer._replace(ranked=[""]) for answer in TRUTH])
+    result = evaluated(text, at=[1])
+    (model,) = result["systems"]
+    assert model["empty"] == 4
+    assert set(model["raw"].values()) == {0}
+    assert all(math.isfinite(value) for value in model["raw"].values())
+    assert json.dumps(result, allow_nan=False)

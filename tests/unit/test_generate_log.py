@@ -1,0 +1,180 @@
+"""Reading logs: whatever their order, and never a half one."""
+
+import io
+import os
+import random
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scoring_logs import CLOSING, Answer, lines_of, log_text, write_log
+
+from mtn_fairseq.errors import InputError
+from mtn_fairseq.scoring import read_generate_log, read_system
+
+ANSWERS = [
+    Answer("a", "b", ["b", "c"]),
+    Answer("a <q> b", "c d", ["x", "c d"]),
+    Answer("é <session> a", "<<unk>> 中", ["", "<unk> 中"]),
+]
+
+
+def read(tmp_path, text, pairs=None):
+    path = tmp_path / "generate.log"
+    path.write_text(text, encoding="utf-8")
+    return read_system(str(path), pairs=pairs)
+
+
+def refused(tmp_path, text, message, pairs=None):
+    with pytest.raises(InputError, match=message) as error:
+        read(tmp_path, text, pairs)
+    assert str(tmp_path / "generate.log") in str(error.value)
+    return error.value
+
+
+def test_a_log(tmp_path):
+    log = read(tmp_path, "INFO: loading\n" + log_text(ANSWERS), pairs=3)
+    assert [(p.session, p.next_query, p.ranked) for p in log.pairs] == ANSWERS
+    assert log.nbest == 2
+    assert log.pairs[0].token_scores == "-0.5000 -1.0000"
+    assert read_generate_log(str(tmp_path / "generate.log")) == log.pairs
+
+
+a_word = st.sampled_from(["a", "b", "<unk>", "ü", "D-1"])
+a_line = st.lists(a_word, min_size=1, max_size=4).map(" ".join)
+some_answers = st.lists(
+    st.builds(Answer, a_line, a_line, st.lists(a_line, min_size=1, max_size=4)),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(some_answers, st.randoms(use_true_random=False))
+def test_pairs_may_come_in_any_order_and_line_by_line_among_each_other(
+    tmp_path_factory, answers, shuffler
+):
+    queues = [lines_of(i, answer).splitlines(keepends=True) for i, answer in enumerate(answers)]
+    mixed = []
+    while any(queues):
+        mixed.append(shuffler.choice([queue for queue in queues if queue]).pop(0))
+    log = read(tmp_path_factory.mktemp("log"), "".join(mixed) + CLOSING, pairs=len(answers))
+    assert [(p.session, p.next_query, p.ranked) for p in log.pairs] == answers
+
+
+@given(some_answers, st.integers(0, 10**6))
+def test_a_dropped_or_doubled_pair_is_refused(tmp_path_factory, answers, seed):
+    folder = tmp_path_factory.mktemp("log")
+    chosen = seed % len(answers)
+    blocks = [lines_of(i, answer) for i, answer in enumerate(answers)]
+    doubled = [*blocks, blocks[chosen]]
+    random.Random(seed).shuffle(doubled)
+    refused(folder, "".join(doubled) + CLOSING, f"pair {chosen} a second time")
+    del blocks[chosen]
+    found = "no suggestions" if not blocks else f"pair {chosen} is missing"
+    refused(folder, "".join(blocks) + CLOSING, found, pairs=len(answers))
+
+
+@given(some_answers, st.data())
+def test_a_log_cut_off_anywhere_is_refused(tmp_path_factory, answers, data):
+    whole = log_text(answers)
+    last = whole.rindex("beam=")
+    end = data.draw(st.integers(0, last), label="end")
+    refused(tmp_path_factory.mktemp("log"), whole[:end], "cut off|without|no score|other")
+
+
+@given(some_answers, st.data())
+def test_any_lost_line_is_refused(tmp_path_factory, answers, data):
+    lines = log_text(answers).splitlines(keepends=True)
+    lost = data.draw(st.integers(0, len(lines) - 1), label="lost")
+    text = "".join(lines[:lost] + lines[lost + 1 :])
+    refused(tmp_path_factory.mktemp("log"), text, "missing|should follow|cut off", len(answers))
+
+
+def test_pairs_are_named(tmp_path):
+    answers = [Answer("a", "b", ["b"])] * 9
+    text = "".join(lines_of(i, answers[i]) for i in (0, 8)) + CLOSING
+    refused(tmp_path, text, r"7 pairs \(1, 2, 3, 4, 5, …\) are missing .*of 9", pairs=9)
+    refused(tmp_path, log_text(answers), r"pair 8 is not in the test text, which has 8", pairs=8)
+    refused(tmp_path, log_text(answers), "pair 9 is missing", pairs=10)
+
+
+def test_the_last_pairs_are_missed_only_where_their_number_is_known(tmp_path):
+    """A log by itself ends with its highest number."""
+    assert len(read(tmp_path, log_text(ANSWERS[:2])).pairs) == 2
+    refused(tmp_path, log_text(ANSWERS[:2]), "pair 2 is missing", pairs=3)
+
+
+def test_damaged_lines(tmp_path):
+    block = lines_of(0, Answer("a", "b", ["b c"]))
+    for spoiled, message in {
+        block.replace("D-0\t-0.5\tb c\n", "D-0\t-0.5\tb cINFO\n"): ":4: D-0 has other words",
+        block.replace("D-0\t-0.5\tb c\n", "D-0\t-0.5 b c\n"): ":4: no score and suggestion",
+        block.replace("H-0\t-0.5\tb c\n", "H-0\tb\tb c\n"): ":3: no score and suggestion",
+        block.replace("T-0\tb\n", "T-0\n"): ":2: a line without its text",
+        block.replace("P-0", "H-0"): ":5: H-0 where P-0 should follow",
+        # Two processes wrote into one file: a line of one began within a line of the other.
+        block.replace("H-0\t-0.5\tb c\nD", "H-0\t-0.5\tb cD"): ":4: P-0 where D-0 should follow",
+    }.items():
+        assert spoiled != block
+        refused(tmp_path, spoiled + CLOSING, message)
+
+
+def test_nothing_and_something_else(tmp_path):
+    refused(tmp_path, "", "cut off")
+    refused(tmp_path, CLOSING, "no suggestions in it; give the output of fairseq-generate")
+    with pytest.raises(InputError, match="no such file"):
+        read_system(str(tmp_path / "none.log"))
+    (tmp_path / "generate.log").write_bytes(log_text(ANSWERS[:1]).encode() + b"\xff\n")
+    with pytest.raises(InputError, match=r"generate.log:10: not UTF-8 at byte 1"):
+        read_system(str(tmp_path / "generate.log"))
+
+
+def test_word_pieces_become_words(tmp_path):
+    """With our task, D, S and T are plain and H has pieces; elsewhere all may have them."""
+    text = (
+        "S-0\tparis hotels\nT-0\thotels <<unk>>\nH-0\t-1\t▁hotel s ▁<unk> x\n"
+        "D-0\t-1\thotels <unk>x\nP-0\t-1\n"
+        "S-1\t▁paris <q> ▁hotel s\nT-1\t▁hotel s\nH-1\t-1\t▁hotel s\nD-1\t-1\t▁hotel s\nP-1\t-1\n"
+    )
+    one, other = read(tmp_path, text + CLOSING).pairs
+    assert one.ranked == ["hotels <unk>x"]
+    assert other[:3] == ("paris <q> hotels", "hotels", ["hotels"])
+
+
+def test_how_long_lists_may_be(tmp_path):
+    """Of models the longest list tells; of yardsticks, whose lists may end early, the last line."""
+    assert read(tmp_path, log_text(ANSWERS)).nbest == 2
+    counted = "Yardstick last with nbest=10: 3 pairs\n"
+    assert read(tmp_path, log_text(ANSWERS, counted)).nbest == 10
+
+
+def test_shards(tmp_path):
+    blocks = [lines_of(i, answer) for i, answer in enumerate(ANSWERS)]
+    paths = [str(tmp_path / name) for name in ("one.log", "two.log")]
+    for path, content in zip(paths, (blocks[1], blocks[2] + blocks[0])):
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(content + CLOSING)
+    assert [p.ranked for p in read_system(*paths, pairs=3).pairs] == [a.ranked for a in ANSWERS]
+    with pytest.raises(InputError, match=r"two.log:1: pair 2 a second time"):
+        read_system(*paths, paths[1])
+    with pytest.raises(InputError, match=r"2 pairs \(0, 2\) are missing .*give all shards"):
+        read_system(paths[0], pairs=3)
+
+
+def test_the_folder_of_results_path(tmp_path):
+    with pytest.raises(InputError, match="0 files generate-"):
+        read_system(str(tmp_path))
+    write_log(tmp_path / "generate-test.txt", ANSWERS)
+    assert len(read_system(str(tmp_path)).pairs) == 3
+    write_log(tmp_path / "generate-valid.txt", ANSWERS)
+    with pytest.raises(InputError, match=r"2 files generate-.*name the one"):
+        read_system(str(tmp_path))
+
+
+def test_standard_input(tmp_path, monkeypatch):
+    write_log(tmp_path / "generate.log", ANSWERS)
+    with open(tmp_path / "generate.log", "rb") as stream:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
+        assert len(read_system("-").pairs) == 3
+        assert os.fstat(stream.fileno())  # it was not ours to close
