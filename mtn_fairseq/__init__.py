@@ -11,5 +11,6 @@ compat.resume_from_whole_checkpoints()
 from .criterions import entropy_regularized_cross_entropy  # noqa: E402, F401
 from .data import session_sentencepiece  # noqa: E402, F401
 from .models import hlstm, mtn, seq2seq_attn, transformer_session  # noqa: E402, F401
+from .optim import fused_adam  # noqa: E402, F401
 from .scoring import ngram_precision  # noqa: E402, F401
 from .tasks import session_to_query  # noqa: E402, F401

@@ -13,6 +13,8 @@ from torch import Tensor
 
 from .session_to_query_dataset import SessionToQueryDataset, like_shapes_together
 
+_LINES_AT_ONCE = 100_000
+
 
 class WholeSessionDataset(FairseqDataset):
     """Sessions of a `SessionToQueryDataset`, with the next query of each of their prefixes.
@@ -118,20 +120,25 @@ def find_sessions(pairs: SessionToQueryDataset) -> Tuple[np.ndarray, np.ndarray]
     cut = np.array(sorted(pairs.src.oversize), int)
     goes_on[cut] = False
     goes_on[np.minimum(cut + 1, lines - 1)] = False
-    for line in np.flatnonzero(goes_on):
-        goes_on[line] = _is_continued(pairs, int(line))
+    candidates = np.flatnonzero(goes_on)
+    for some in np.array_split(candidates, len(candidates) // _LINES_AT_ONCE + 1):
+        goes_on[some] = _go_on(pairs, some)
     first = np.flatnonzero(~goes_on)
     return first, np.append(first[1:], lines) - 1
 
 
-def _is_continued(pairs: SessionToQueryDataset, line: int) -> bool:
-    before, source = pairs.src[line - 1], pairs.src[line]
-    known = len(before) - 1
-    return (
-        int(source[known]) == pairs.src.separators[0]
-        and torch.equal(source[:known], before[:-1])
-        and torch.equal(source[known + 1 :], pairs.tgt[line - 1])
-    )
+def _go_on(pairs: SessionToQueryDataset, lines: np.ndarray) -> np.ndarray:
+    """Of lines whose sizes fit: whether all of their tokens do."""
+    if not len(lines):
+        return np.empty(0, bool)
+    separator = np.array([pairs.src.separators[0]])
+    expected, found = [], []
+    for line in lines.tolist():
+        before, target = pairs.src[line - 1].numpy(), pairs.tgt[line - 1].numpy()
+        expected += [before[:-1], separator, target]
+        found.append(pairs.src[line].numpy())
+    starts = np.cumsum([0, *map(len, found[:-1])])
+    return np.logical_and.reduceat(np.concatenate(expected) == np.concatenate(found), starts)
 
 
 def _target_rows(samples: List[Dict[str, Any]]) -> Tensor:

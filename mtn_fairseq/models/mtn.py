@@ -7,17 +7,18 @@ from typing import List, Optional, Tuple
 
 from fairseq.dataclass import ChoiceEnum
 from fairseq.models import register_model, register_model_architecture
-from fairseq.models.transformer import TransformerConfig, TransformerDecoderBase
+from fairseq.models.transformer import TransformerConfig
 from fairseq.modules import LayerNorm
 from fairseq.tasks import FairseqTask
 from omegaconf import II
-from torch import nn
+from torch import Tensor, nn
 
 from ..errors import InputError
 from ..flags import one_int_per_level
 from ..modules.masked_level import MaskedLevel, UnitPositions
 from ..modules.mtn_encoder import MTNEncoder
-from ..modules.query_encoder import QueryEncoder
+from ..modules.packed_layers import PackedDecoder, PackedEncoder
+from ..modules.session_layout import SessionLayout
 from ..modules.unit_projection import LinearProjection, VectorProjection
 from .session_model import SessionModel, separators_of
 from .transformer_options import (
@@ -92,7 +93,7 @@ class MTNModel(SessionModel):
             max_source_positions=sizes[0],  # positions restart in each query
         )
         embedding = token_embedding(cfg, task.source_dictionary)
-        query_encoder = QueryEncoder(transformer, task.source_dictionary, embedding)
+        query_encoder = PackedEncoder(transformer, task.source_dictionary, embedding)
         encoder = MTNEncoder(
             query_encoder,
             projections=nn.ModuleList(_projection(cfg, size) for size in sizes[: len(layers) - 1]),
@@ -103,13 +104,28 @@ class MTNModel(SessionModel):
             decoder_context=str(cfg.decoder_context),
             max_source_positions=cfg.max_source_positions,
         )
-        decoder = TransformerDecoderBase(
+        decoder = PackedDecoder(
             transformer,
             task.target_dictionary,
             embedding,
             output_projection=output_layer(cfg, task.target_dictionary),
         )
         return cls(encoder, decoder)
+
+    def features(
+        self,
+        src_tokens: Tensor,
+        src_lengths: Tensor,
+        prev_output_tokens: Tensor,
+        target_rows: Optional[Tensor],
+    ) -> Tensor:
+        """Each query is encoded once and each target decoded once, with no padding anywhere."""
+        layout = SessionLayout(src_tokens, self.encoder.separators, self.encoder.padding_idx)
+        codes = self.encoder.encode(src_tokens, layout)
+        last_query_only = self.encoder.decoder_context == "query"
+        return self.decoder.decode_targets(
+            prev_output_tokens, codes, layout, target_rows, last_query_only
+        )
 
 
 def _levels(cfg: MTNConfig) -> Tuple[List[int], List[int]]:
@@ -133,7 +149,7 @@ def _projection(cfg: MTNConfig, max_parts: int) -> nn.Module:
 def _upper_levels(
     cfg: MTNConfig,
     transformer: TransformerConfig,
-    query_encoder: QueryEncoder,
+    query_encoder: PackedEncoder,
     layers: List[int],
     sizes: List[int],
 ) -> nn.ModuleList:

@@ -31,15 +31,26 @@ class SessionModel(FairseqEncoderDecoderModel):
         Args:
             target_rows: with whole sessions, see the encoder; else P = B
         """
+        features = self.features(src_tokens, src_lengths, prev_output_tokens, target_rows)
+        real = prev_output_tokens.ne(self.decoder.dictionary.pad())
+        if self.training:
+            return self.decoder.output_layer(features), {"real_positions": real}
+        places = features.new_zeros(*real.shape, features.size(-1))
+        places[real] = features
+        return self.decoder.output_layer(places), {"attn": [None]}
+
+    def features(
+        self,
+        src_tokens: Tensor,
+        src_lengths: Tensor,
+        prev_output_tokens: Tensor,
+        target_rows: Optional[Tensor],
+    ) -> Tensor:
+        """What the output layer reads at each real target position: (R, C)."""
         rows = {} if target_rows is None else {"target_rows": target_rows}
         encoder_out = self.encoder(src_tokens, src_lengths=src_lengths, **rows)
-        if not self.training:
-            return self.decoder(prev_output_tokens, encoder_out=encoder_out)
-        features, extra = self.decoder(
-            prev_output_tokens, encoder_out=encoder_out, features_only=True
-        )
-        real = prev_output_tokens.ne(self.decoder.dictionary.pad())
-        return self.decoder.output_layer(features[real]), {**extra, "real_positions": real}
+        features, _ = self.decoder(prev_output_tokens, encoder_out=encoder_out, features_only=True)
+        return features[prev_output_tokens.ne(self.decoder.dictionary.pad())]
 
     def get_targets(self, sample: Dict[str, Any], net_output: Tuple[Tensor, Any]) -> Tensor:
         target = super().get_targets(sample, net_output)

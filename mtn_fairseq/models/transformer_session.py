@@ -6,11 +6,13 @@ from typing import Optional
 
 from fairseq.dataclass import ChoiceEnum
 from fairseq.models import register_model, register_model_architecture
-from fairseq.models.transformer import TransformerDecoderBase
 from fairseq.tasks import FairseqTask
+from torch import Tensor
 
 from ..modules.flat_encoder import FlatEncoder
 from ..modules.flat_source import SOURCE_CONTEXTS
+from ..modules.packed_layers import PackedDecoder
+from ..modules.session_layout import SessionLayout
 from .session_model import SessionModel, separators_of
 from .transformer_options import (
     TransformerOptions,
@@ -63,13 +65,25 @@ class TransformerSessionModel(SessionModel):
             separators=separators_of(task),
             source_context=str(cfg.source_context),
         )
-        decoder = TransformerDecoderBase(
+        decoder = PackedDecoder(
             options,
             task.target_dictionary,
             embedding,
             output_projection=output_layer(cfg, task.target_dictionary),
         )
         return cls(encoder, decoder)
+
+    def features(
+        self,
+        src_tokens: Tensor,
+        src_lengths: Tensor,
+        prev_output_tokens: Tensor,
+        target_rows: Optional[Tensor],
+    ) -> Tensor:
+        source = self.encoder.source(src_tokens)
+        layout = SessionLayout(source, self.encoder.separators, self.encoder.padding_idx)
+        codes = self.encoder.encode_sources(source, layout)
+        return self.decoder.decode_targets(prev_output_tokens, codes, layout)
 
 
 @register_model_architecture("transformer_session", "transformer_aol")

@@ -16,5 +16,5 @@ def flat_source(
     if context == "session":
         return src_tokens
     layout = SessionLayout(src_tokens, separators, padding_idx)
-    last = layout.rows(src_tokens, padding_idx)[layout.last_row]
+    last = layout.rows(src_tokens[layout.tokens_exist], padding_idx)[layout.last_row]
     return last[:, : int(last.ne(padding_idx).sum(1).max())]

@@ -2,12 +2,15 @@
 
 from typing import Dict, List, Optional, Sequence
 
+import torch
 from fairseq.models import FairseqEncoder
 from fairseq.models.transformer import TransformerEncoderBase
 from torch import Tensor, nn
 
 from .limits import check_fits
-from .session_layout import SessionLayout, query_rows
+from .packed_attention import AttentionPlan, Grid
+from .packed_layers import PackedEncoder
+from .session_layout import SessionLayout, query_tokens
 from .unit_projection import parts_so_far
 
 
@@ -29,7 +32,7 @@ class MTNEncoder(FairseqEncoder):
 
     def __init__(
         self,
-        query_encoder: TransformerEncoderBase,
+        query_encoder: PackedEncoder,
         projections: nn.ModuleList,
         levels: nn.ModuleList,
         norms: nn.ModuleList,
@@ -50,42 +53,23 @@ class MTNEncoder(FairseqEncoder):
         self.padding_idx = query_encoder.padding_idx
 
     def forward(
-        self,
-        src_tokens: Tensor,
-        src_lengths: Optional[Tensor] = None,
-        target_rows: Optional[Tensor] = None,
-        **unused: object,
+        self, src_tokens: Tensor, src_lengths: Optional[Tensor] = None, **unused: object
     ) -> Dict[str, List[Tensor]]:
-        """src_tokens (B, T) -> what a stock Transformer encoder returns, see there.
+        """src_tokens (B, T) -> what a stock Transformer encoder returns, for fairseq's generator.
 
         `encoder_out` is (T, B, C) in the places of `src_tokens`, or (longest last query, B, C).
-
-        Args:
-            target_rows: (P,) which queries, of all in the batch, a next query is wanted for; then
-                P takes the place of B. Without it, the last query of each source.
         """
         layout = SessionLayout(src_tokens, self.separators, self.padding_idx)
-        rows = query_rows(  # (N, L)
-            src_tokens, layout, self.separators, self.padding_idx, self.dictionary.eos()
-        )
-        check_fits("tokens in a query", rows.size(1), self.query_encoder.max_source_positions)
-        exists = rows.ne(self.padding_idx)
-        tokens = self.query_encoder(rows)["encoder_out"][0].transpose(0, 1)  # (N, L, C)
-        codes = self._levels_up(tokens * exists.unsqueeze(-1).to(tokens), layout)
-        if codes:
-            from_above = self._levels_down(codes)[layout.slots_exist]  # (B, Q, C) -> (N, C)
-            tokens = self.norms[0](tokens + from_above.unsqueeze(1))
+        tokens = self.encode(src_tokens, layout)
         if self.decoder_context == "query":
-            wanted = layout.last_row if target_rows is None else target_rows
-            tokens, exists = tokens[wanted], exists[wanted]  # (B, L, C), (B, L)
-            longest = int(exists.sum(1).max())
-            tokens, exists = tokens[:, :longest], exists[:, :longest]
+            last = layout.token_row.eq(layout.last_row[layout.token_source])
+            grid = Grid.of(layout.token_source[last], len(src_tokens))
+            codes = grid.lay_out(tokens[last])  # (B, L, C)
+            exists = grid.lay_out(torch.ones_like(grid.place, dtype=torch.bool), False)
         else:
-            tokens, exists = layout.flat(tokens), layout.tokens_exist  # (B, T, C), (B, T)
-            if target_rows is not None:
-                tokens, exists = layout.prefixes(tokens, target_rows)
+            codes, exists = layout.flat(tokens), layout.tokens_exist  # (B, T, C), (B, T)
         return {
-            "encoder_out": [tokens.transpose(0, 1)],
+            "encoder_out": [codes.transpose(0, 1)],
             "encoder_padding_mask": [~exists],
             "encoder_embedding": [],
             "encoder_states": [],
@@ -93,10 +77,25 @@ class MTNEncoder(FairseqEncoder):
             "src_lengths": [exists.sum(1, keepdim=True).int()],
         }
 
+    def encode(self, src_tokens: Tensor, layout: SessionLayout) -> Tensor:
+        """(B, T) -> (n, C): the code of each real token."""
+        longest = int(layout.token_position.max()) + 1
+        check_fits("tokens in a query", longest, self.query_encoder.max_source_positions)
+        tokens = self.query_encoder.encode(
+            query_tokens(src_tokens, layout, self.separators, self.dictionary.eos()),
+            layout.token_position,
+            within_queries(layout),
+        )
+        codes = self._levels_up(tokens, layout)
+        if not codes:
+            return tokens
+        from_above = self._levels_down(codes)[layout.slots_exist]  # (B, Q, C) -> (N, C)
+        return self.norms[0](tokens + from_above[layout.token_row])
+
     def _levels_up(self, tokens: Tensor, layout: SessionLayout) -> List[Tensor]:
-        """(N, L, C), zero at padding -> the codes (B, Q, C) of level 2, 3, …, K."""
+        """(n, C) -> the codes (B, Q, C) of level 2, 3, …, K."""
         codes: List[Tensor] = []
-        parts = tokens
+        parts = layout.rows(tokens)  # (N, L, C), zero at padding
         for level, (projection, encoder) in enumerate(zip(self.projections, self.levels), 2):
             units = projection(parts)
             if level == 2:
@@ -120,3 +119,11 @@ class MTNEncoder(FairseqEncoder):
 
     def max_positions(self) -> int:
         return self.max_source_positions
+
+
+def within_queries(layout: SessionLayout) -> AttentionPlan:
+    """Each token sees those of its own query. A source is one row: queries of like sources add up
+    to rows of like length, while queries by themselves would be padded to the longest."""
+    grid = Grid.of(layout.token_source, len(layout.queries))
+    query = grid.lay_out(layout.token_row, -1)  # (B, places)
+    return AttentionPlan(grid, grid, query.unsqueeze(2).eq(query.unsqueeze(1)))

@@ -14,7 +14,7 @@ from fairseq.utils import convert_padding_direction
 from torch import Tensor, nn
 
 from .flat_source import flat_source
-from .session_layout import SessionLayout, query_rows
+from .session_layout import SessionLayout, query_tokens
 
 EncoderOut = Dict[str, List[Tensor]]
 
@@ -114,7 +114,8 @@ class HierarchicalLSTMEncoder(FairseqEncoder):
     def _queries(self, src_tokens: Tensor, layout: SessionLayout) -> Tensor:
         """(B, T) -> (N, H): one vector a query."""
         padding = self.query_lstm.padding_idx
-        rows = query_rows(src_tokens, layout, self.separators, padding, self.dictionary.eos())
+        tokens = query_tokens(src_tokens, layout, self.separators, self.dictionary.eos())
+        rows = layout.rows(tokens, padding)
         lengths = rows.ne(padding).sum(1)
         _, hidden, _, _ = self.query_lstm(rows, lengths, enforce_sorted=False)
         return self.dropout(hidden[0])

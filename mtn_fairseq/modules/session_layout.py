@@ -5,7 +5,7 @@ hierarchy is all in the separators: the k-th separator ends a unit of level k (1
 2: session, …) and every unit below it. `SessionLayout` reads them once a batch.
 """
 
-from typing import NamedTuple, Sequence, Tuple
+from typing import NamedTuple, Sequence
 
 import torch
 from torch import Tensor
@@ -38,15 +38,18 @@ class SessionLayout:
 
         self.tokens_exist = src_tokens.ne(padding_idx)  # (B, T)
         slot = ends_query.cumsum(1) - ends_query.long()  # (B, T) index of each token's query
-        self.token_slot = slot
         self.queries = slot.amax(1) + 1  # (B,)
         first_row = self.queries.cumsum(0) - self.queries  # (B,) row of each source's first query
         self.last_row = first_row + self.queries - 1  # (B,)
 
-        # One entry a real token, in the order of the flat source.
+        # One entry a real token, in the order of the flat source: n of them.
+        self.token_source, _ = self.tokens_exist.nonzero(as_tuple=True)
         self.token_row = (first_row.unsqueeze(1) + slot)[self.tokens_exist]
         self.token_position = _steps_since_start(ends_query, self.tokens_exist)[self.tokens_exist]
 
+        # One entry a query: N of them.
+        self.query_source = torch.arange(len(src_tokens), device=src_tokens.device)
+        self.query_source = self.query_source.repeat_interleave(self.queries)
         slots = torch.arange(int(self.queries.max()), device=src_tokens.device)
         self.slots_exist = slots.unsqueeze(0) < self.queries.unsqueeze(1)  # (B, Q)
         # (B, Q) rank of the token that ends each query; 0 for the last, which nothing follows
@@ -59,29 +62,18 @@ class SessionLayout:
         ranks = rank.new_zeros(int(self.queries.sum()))
         return ranks.index_add(0, self.token_row, rank[self.tokens_exist])
 
-    def rows(self, src_tokens: Tensor, padding_idx: int) -> Tensor:
-        """(B, T) -> (N, L): one row a query, padded on the right."""
-        shape = int(self.queries.sum()), int(self.token_position.max()) + 1
-        rows = src_tokens.new_full(shape, padding_idx)
-        rows[self.token_row, self.token_position] = src_tokens[self.tokens_exist]
-        return rows
+    def rows(self, tokens: Tensor, padding: float = 0) -> Tensor:
+        """(n, …) -> (N, L, …): one row a query, padded on the right."""
+        shape = int(self.queries.sum()), int(self.token_position.max()) + 1, *tokens.shape[1:]
+        return tokens.new_full(shape, padding).index_put(
+            (self.token_row, self.token_position), tokens
+        )
 
-    def flat(self, rows: Tensor) -> Tensor:
-        """(N, L, C) -> (B, T, C): back to where the tokens stood; zeros at padding."""
-        flat = rows.new_zeros(*self.tokens_exist.shape, rows.size(-1))
-        flat[self.tokens_exist] = rows[self.token_row, self.token_position]
+    def flat(self, tokens: Tensor) -> Tensor:
+        """(n, C) -> (B, T, C): back to where the tokens stood; zeros at padding."""
+        flat = tokens.new_zeros(*self.tokens_exist.shape, tokens.size(-1))
+        flat[self.tokens_exist] = tokens
         return flat
-
-    def prefixes(self, flat: Tensor, rows: Tensor) -> Tuple[Tensor, Tensor]:
-        """The sources as they were when the queries in `rows` had just been issued.
-
-        flat (B, T, C), rows (P,) -> (P, T, C), and where there is a token in it (P, T)
-        """
-        sources = torch.arange(len(self.queries), device=rows.device)
-        source = sources.repeat_interleave(self.queries)[rows]  # (P,)
-        slot = self.slots_exist.nonzero()[rows, 1]
-        exists = self.tokens_exist[source] & (self.token_slot[source] <= slot.unsqueeze(1))
-        return flat[source], exists
 
     def slots(self, queries: Tensor) -> Tensor:
         """(N, C) -> (B, Q, C): the queries of each source side by side; zeros where none is."""
@@ -106,17 +98,17 @@ class SessionLayout:
         return LevelView(position, (same_unit & earlier & ends_part.unsqueeze(1)) | itself)
 
 
-def query_rows(
-    src_tokens: Tensor, layout: SessionLayout, separators: Sequence[int], padding_idx: int, eos: int
+def query_tokens(
+    src_tokens: Tensor, layout: SessionLayout, separators: Sequence[int], eos: int
 ) -> Tensor:
-    """(B, T) -> (N, L): one query a row, each ending in `<q>` whatever ended it in the source.
+    """(B, T) -> (n,): the real tokens, each query ending in `<q>` whatever ended it in the source.
 
     So a query is encoded alike wherever it stands.
     """
     ends = src_tokens.eq(eos)
     for separator in separators[1:]:
         ends |= src_tokens.eq(separator)
-    return layout.rows(src_tokens.masked_fill(ends, separators[0]), padding_idx)
+    return src_tokens.masked_fill(ends, separators[0])[layout.tokens_exist]
 
 
 def _steps_since_start(ends_query: Tensor, exists: Tensor) -> Tensor:

@@ -133,15 +133,15 @@ def test_any_batch(name, sessions, left_pad, extra_pad):
 def query_encodings(model, sessions, **padding):
     """What level 1 makes of each query of the batch: {words: [(tokens, C), …]}."""
     outputs = []
-    hook = model.encoder.query_encoder.register_forward_hook(
-        lambda module, inputs, output: outputs.append(output["encoder_out"][0].transpose(0, 1))
+    hook = model.encoder.query_encoder.layers[-1].register_forward_hook(
+        lambda layer, inputs, output: outputs.append(output.squeeze(1))
     )
     encode(model, sessions, **padding)
     hook.remove()
     queries = [query for session in sessions for query in session]
     found = {}
-    for query, row in zip(queries, outputs[0]):
-        found.setdefault(tuple(query[:-1]), []).append(row[: len(query)])
+    for query, code in zip(queries, outputs[0].split([len(query) for query in queries])):
+        found.setdefault(tuple(query[:-1]), []).append(code)
     return found
 
 

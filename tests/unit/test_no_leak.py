@@ -214,15 +214,16 @@ def gradients(model, sessions):
         encoder_out = model.encoder(*batch(sessions))
     finally:
         hook.remove()
-    (rows,) = embeddings  # (N, L, C): one query a row, in the order of the batch
+    (tokens,) = embeddings  # (n, C): without padding, in the order of the batch
+    lengths = [len(query) for session in sessions for query in session]
     generator = torch.Generator().manual_seed(18)
     found = {}
     for b, session_codes in enumerate(split_codes(encoder_out, sessions)):
         for i, code in enumerate(session_codes):
             # Of a random projection: the sum of a normalised vector does not hang on anything.
             direction = torch.randn(code.shape, generator=generator, dtype=code.dtype)
-            (gradient,) = torch.autograd.grad((code * direction).sum(), rows, retain_graph=True)
-            found[b, i] = gradient.abs().amax((1, 2))
+            (gradient,) = torch.autograd.grad((code * direction).sum(), tokens, retain_graph=True)
+            found[b, i] = torch.stack([part.abs().max() for part in gradient.split(lengths)])
     return found
 
 

@@ -30,13 +30,15 @@ def layout(src_tokens):
 def test_queries_and_rows(layout):
     assert layout.queries.tolist() == [4, 1]
     assert layout.last_row.tolist() == [3, 4]
+    assert layout.token_source.tolist() == [0] * 10 + [1] * 3
+    assert layout.query_source.tolist() == [0] * 4 + [1]
     assert layout.token_row.tolist() == [0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 4, 4, 4]
     assert layout.token_position.tolist() == [0, 1, 2, 0, 1, 0, 1, 2, 0, 1, 0, 1, 2]
     assert layout.slots_exist.tolist() == [[True] * 4, [True, False, False, False]]
 
 
 def test_rows_are_padded_on_the_right(layout, src_tokens):
-    assert layout.rows(src_tokens, PAD).tolist() == [
+    assert layout.rows(src_tokens[src_tokens.ne(PAD)], PAD).tolist() == [
         [A, B, Q],
         [C, SESSION, PAD],
         [D, E, Q],
@@ -50,9 +52,9 @@ def test_rank_of_what_ends_each_query(layout):
     assert layout.end_rank.tolist() == [[1, 2, 1, 0], [0, 0, 0, 0]]
 
 
-def test_flat_puts_rows_back(layout, src_tokens):
-    rows = layout.rows(src_tokens, PAD).unsqueeze(-1)
-    assert layout.flat(rows).squeeze(-1).equal(src_tokens.masked_fill(src_tokens.eq(PAD), 0))
+def test_flat_puts_tokens_back(layout, src_tokens):
+    tokens = src_tokens[src_tokens.ne(PAD)].unsqueeze(-1)
+    assert layout.flat(tokens).squeeze(-1).equal(src_tokens.masked_fill(src_tokens.eq(PAD), 0))
 
 
 def test_slots(layout):

@@ -1,0 +1,166 @@
+"""fairseq's Transformer encoder and decoder, also for packed tokens (see `packed_attention`)."""
+
+from typing import Optional, Union
+
+from fairseq.distributed import fsdp_wrap
+from fairseq.models.transformer import (
+    TransformerConfig,
+    TransformerDecoderBase,
+    TransformerEncoderBase,
+)
+from fairseq.modules.checkpoint_activations import checkpoint_wrapper
+from fairseq.modules.transformer_layer import (
+    TransformerDecoderLayerBase,
+    TransformerEncoderLayerBase,
+)
+from torch import Tensor, nn
+
+from .packed_attention import AttentionPlan, PackedAttention
+from .session_layout import SessionLayout
+from .target_plans import plan_targets
+
+_FAST_PATH_WEIGHTS = [
+    f"{part}_{kind}"
+    for part in ("in_proj", "out_proj", "fc1", "fc2")
+    for kind in ("weight", "bias")
+]
+
+
+class EncoderLayer(TransformerEncoderLayerBase):
+    """fairseq's layer without the fast path of 0.12.2.
+
+    That path is taken in eval mode only and drops attention masks: a masked level would train well
+    and leak later queries at generation. It also keeps a second copy of all weights as parameters;
+    without them a checkpoint is the same on both versions of fairseq.
+    """
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__(cfg)
+        self.can_use_fastpath = False
+        for name in _FAST_PATH_WEIGHTS:
+            self._parameters.pop(name, None)
+
+    # 0.12.2 overrides it to fill the second copy.
+    _load_from_state_dict = nn.Module._load_from_state_dict
+
+    def build_self_attention(self, embed_dim: int, cfg: TransformerConfig) -> nn.Module:
+        return PackedAttention(
+            embed_dim,
+            cfg.encoder.attention_heads,
+            dropout=cfg.attention_dropout,
+            self_attention=True,
+            q_noise=self.quant_noise,
+            qn_block_size=self.quant_noise_block_size,
+        )
+
+
+class DecoderLayer(TransformerDecoderLayerBase):
+    def build_self_attention(
+        self, embed_dim: int, cfg: TransformerConfig, **unused: object
+    ) -> nn.Module:
+        return self._attention(embed_dim, cfg, self_attention=True)
+
+    def build_encoder_attention(self, embed_dim: int, cfg: TransformerConfig) -> nn.Module:
+        return self._attention(
+            embed_dim,
+            cfg,
+            kdim=cfg.encoder.embed_dim,
+            vdim=cfg.encoder.embed_dim,
+            encoder_decoder_attention=True,
+        )
+
+    def _attention(
+        self, embed_dim: int, cfg: TransformerConfig, **options: Union[int, bool]
+    ) -> nn.Module:
+        return PackedAttention(
+            embed_dim,
+            cfg.decoder.attention_heads,
+            dropout=cfg.attention_dropout,
+            q_noise=self.quant_noise,
+            qn_block_size=self.quant_noise_block_size,
+            **options,
+        )
+
+
+class PackedEncoder(TransformerEncoderBase):
+    def build_encoder_layer(self, cfg: TransformerConfig) -> nn.Module:
+        return _wrapped(EncoderLayer(cfg), cfg)
+
+    def encode(self, tokens: Tensor, position: Tensor, plan: AttentionPlan) -> Tensor:
+        """tokens (n,) at position (n,) -> codes (n, C)"""
+        x = _embed(self, tokens, position).unsqueeze(1)
+        for layer in self.layers:
+            x = layer(x, encoder_padding_mask=plan)
+        if self.layer_norm is not None:
+            x = self.layer_norm(x)
+        return x.squeeze(1)
+
+
+class PackedDecoder(TransformerDecoderBase):
+    def build_decoder_layer(
+        self, cfg: TransformerConfig, no_encoder_attn: bool = False
+    ) -> nn.Module:
+        return _wrapped(DecoderLayer(cfg, no_encoder_attn), cfg)
+
+    def decode_targets(
+        self,
+        prev_output_tokens: Tensor,
+        codes: Tensor,
+        layout: SessionLayout,
+        target_rows: Optional[Tensor] = None,
+        last_query_only: bool = False,
+    ) -> Tensor:
+        """prev_output_tokens (P, T'), codes (n, C) -> features (R, C) of its R real tokens.
+
+        Args:
+            layout: of the sources, whose codes these are
+            target_rows: (P,) which query, of all in the batch, each target follows; without it,
+                the last of each source
+            last_query_only: a target sees the codes of that query alone
+        """
+        real = prev_output_tokens.ne(self.padding_idx)
+        rows = layout.last_row if target_rows is None else target_rows
+        plans = plan_targets(layout, real, rows, last_query_only)
+        return self.decode(prev_output_tokens[real], codes, *plans)
+
+    def decode(
+        self,
+        tokens: Tensor,
+        codes: Tensor,
+        position: Tensor,
+        among_targets: AttentionPlan,
+        to_source: AttentionPlan,
+    ) -> Tensor:
+        """tokens (R,) at position (R,), codes (n, C) -> features (R, C)"""
+        x, codes = _embed(self, tokens, position).unsqueeze(1), codes.unsqueeze(1)
+        for layer in self.layers:
+            x, *_ = layer(x, codes, to_source, self_attn_padding_mask=among_targets)
+        if self.layer_norm is not None:
+            x = self.layer_norm(x)
+        return x.squeeze(1)
+
+
+def _wrapped(layer: nn.Module, cfg: TransformerConfig) -> nn.Module:
+    """As fairseq's own builders do."""
+    if cfg.checkpoint_activations:
+        layer = checkpoint_wrapper(layer, offload_to_cpu=cfg.offload_activations)
+    return fsdp_wrap(
+        layer, min_num_params=0 if cfg.checkpoint_activations else cfg.min_params_to_wrap
+    )
+
+
+def _embed(
+    part: Union[TransformerEncoderBase, TransformerDecoderBase], tokens: Tensor, position: Tensor
+) -> Tensor:
+    """(n,), (n,) -> (n, C): what fairseq's encoder and decoder do with unpacked tokens."""
+    x = part.embed_scale * part.embed_tokens(tokens)
+    if part.embed_positions is not None:
+        # fairseq counts positions off a row of tokens; so count a row as long as the longest.
+        row = tokens.new_full((1, int(position.max()) + 1), part.padding_idx + 1)
+        x = x + part.embed_positions(row).squeeze(0)[position]
+    if part.layernorm_embedding is not None:
+        x = part.layernorm_embedding(x)
+    x = part.dropout_module(x)
+    if part.quant_noise is not None:
+        x = part.quant_noise(x)
+    return x
