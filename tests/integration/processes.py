@@ -19,19 +19,22 @@ TRAIN = (
 )
 
 
-def run(line, stdin=None, status=0, **variables):
-    """The finished process; its exit code must be `status` (None: anything but 0)."""
-    environment = {
+def environment(variables):
+    return {
         **os.environ,
         "PATH": os.pathsep.join([str(BIN), os.environ["PATH"]]),
         "PYTHONPATH": str(ROOT),
         "OMP_NUM_THREADS": "1",
         **variables,
     }
+
+
+def run(line, stdin=None, status=0, **variables):
+    """The finished process; its exit code must be `status` (None: anything but 0)."""
     done = subprocess.run(
         shlex.split(line),
         input=stdin,
-        env=environment,
+        env=environment(variables),
         cwd=ROOT,
         text=True,
         encoding="utf-8",
@@ -43,6 +46,18 @@ def run(line, stdin=None, status=0, **variables):
         f"{line}\nexit code {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     )
     return done
+
+
+def start(line, output, **variables):
+    """A process that is running now; what it says goes to the file `output`."""
+    with open(output, "w", encoding="utf-8") as stream:
+        return subprocess.Popen(
+            shlex.split(line),
+            env=environment(variables),
+            cwd=ROOT,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+        )
 
 
 def prepare(folder, history=0, users=25, pieces=0):
@@ -62,5 +77,5 @@ def prepare(folder, history=0, users=25, pieces=0):
     return folder / "text", folder / "data-bin"
 
 
-def train(data, save, flags):
-    return run(f"fairseq-train {data} {PLUGIN} {TRAIN} --save-dir {save} {flags}")
+def train(data, save, flags, **options):
+    return run(f"fairseq-train {data} {PLUGIN} {TRAIN} --save-dir {save} {flags}", **options)

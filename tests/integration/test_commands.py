@@ -8,6 +8,7 @@ import re
 import pytest
 import torch
 from processes import PLUGIN, ROOT, SMALL, prepare, run, train
+from training_runs import learned, same_weights
 
 from mtn_fairseq.scoring.generate_log import read_generate_log
 
@@ -126,17 +127,6 @@ def test_resumed_training_equals_uninterrupted(trained, tmp_path):
     whole, parts = (learned(tmp_path / run / "checkpoint_last.pt") for run in ("whole", "parts"))
     assert same_weights(whole, parts)
     assert len(whole) > 30
-
-
-def learned(checkpoint):
-    """The weights of a checkpoint, by name."""
-    state = torch.load(checkpoint)["model"]
-    # fairseq's sinusoidal positions save a number that nobody ever set; only its type is used.
-    return {name: value for name, value in state.items() if not name.endswith("_float_tensor")}
-
-
-def same_weights(one, other):
-    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
 def test_hydra_config_of_the_example(trained, tmp_path):
