@@ -9,11 +9,19 @@ from typing import Iterator, TextIO
 @contextmanager
 def standard_output() -> Iterator[TextIO]:
     """Text is UTF-8, whatever the terminal is set to; `… | head` ends the command in silence."""
-    with open(sys.stdout.fileno(), "w", encoding="utf-8", newline="\n", closefd=False) as out:
+    descriptor = sys.stdout.fileno()
+    with open(
+        descriptor,
+        "w",
+        encoding="utf-8",
+        errors="surrogateescape",  # a name that the terminal cannot spell: its bytes as they are
+        newline="\n",
+        closefd=False,
+    ) as out:
         try:
             yield out
             out.flush()
         except BrokenPipeError:  # whoever read it has seen enough
             # What Python still wants to write when it ends goes nowhere, and raises no more.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
             raise SystemExit(1) from None

@@ -45,7 +45,7 @@ class UnknownAsToken:
         self._known = known
 
     def next_query(self, line: str) -> str:
-        return " ".join(word if word in self._known else UNKNOWN for word in line.split())
+        return " ".join([word if word in self._known else UNKNOWN for word in line.split()])
 
     suggestion = next_query
 
