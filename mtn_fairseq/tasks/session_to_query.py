@@ -4,7 +4,7 @@ import logging
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Optional
+from typing import Any, Dict, Iterable, List, Optional, Type
 
 import torch
 from fairseq import utils
@@ -25,6 +25,7 @@ from ..data.whole_sessions import WholeSessionDataset
 from ..data.word_pieces import MODEL, has_pieces
 from ..errors import InputError
 from ..flags import one_int_per_level
+from ..generation.narrow_beam_search import NarrowSequenceGenerator
 
 logger = logging.getLogger(__name__)
 
@@ -207,6 +208,19 @@ class SessionToQueryTask(TranslationTask):
         model = Path(utils.split_paths(self.cfg.data)[0]) / MODEL  # fairseq-preprocess put it there
         path = str(model) if model.is_file() else None
         return SessionSentencepiece(SessionSentencepieceConfig(sentencepiece_model=path))
+
+    def build_generator(
+        self,
+        models: List[FairseqEncoderDecoderModel],
+        args: Any,
+        seq_gen_cls: Optional[Type[SequenceGenerator]] = None,
+        **others: Any,
+    ) -> SequenceGenerator:
+        aligned = getattr(args, "print_alignment", False)  # has a generator of its own
+        scoring = getattr(args, "score_reference", False)
+        if seq_gen_cls is None and not aligned and not scoring:
+            seq_gen_cls = NarrowSequenceGenerator
+        return super().build_generator(models, args, seq_gen_cls, **others)
 
     def inference_step(
         self,

@@ -1,0 +1,205 @@
+"""fairseq's beam search on the few words that can win, in the place of the whole vocabulary.
+
+Of each hypothesis only its 2 x beam best words can be among the 2 x beam best of a session. They
+are picked before anything else looks at the scores, so what fairseq's loop does to every word of
+the dictionary (normalise, look for NaN, add up, sort) it does to some dozen. And before the first
+word all hypotheses of a session are one.
+"""
+
+from typing import Any, Dict, List, Optional, Tuple
+
+import torch
+from fairseq.data import Dictionary
+from fairseq.models import FairseqEncoderDecoderModel
+from fairseq.models.transformer import TransformerDecoderBase
+from fairseq.modules import MultiheadAttention
+from fairseq.search import BeamSearch
+from fairseq.sequence_generator import EnsembleModel, SequenceGenerator
+from torch import Tensor
+
+Parts = Tuple[EnsembleModel, BeamSearch, int]  # what is asked, what picks, of how many words
+
+SPECIALS = 4  # <s>, <pad>, </s>, <unk>: fairseq treats them by index, so they keep their columns
+
+
+class NarrowSequenceGenerator(SequenceGenerator):
+    """The hypotheses of fairseq's generator, sooner.
+
+    Prefixes, constraints, language models and the like look at whole distributions; with any of
+    these it is fairseq's generator.
+    """
+
+    model: EnsembleModel
+    search: BeamSearch
+    vocab_size: int
+
+    def __init__(
+        self, models: List[FairseqEncoderDecoderModel], tgt_dict: Dictionary, **options: Any
+    ) -> None:
+        super().__init__(models, tgt_dict, **options)
+        self.wide: Parts = self.model, self.search, self.vocab_size
+        words = min(2 * self.beam_size, len(tgt_dict) - SPECIALS)
+        model = NarrowModel(models, self.beam_size, words)
+        self.narrow: Parts = model, NarrowBeamSearch(tgt_dict, model), SPECIALS + words
+        self.can_be_narrow = (
+            len(models) == 1
+            and type(self.search) is BeamSearch
+            and getattr(models[0].decoder, "adaptive_softmax", None) is None
+            and self.lm_model is None
+            and self.repeat_ngram_blocker is None
+            and self.token_indices_to_suppress is None
+            and (tgt_dict.bos(), tgt_dict.pad(), tgt_dict.eos(), tgt_dict.unk()) == (0, 1, 2, 3)
+            and self.eos == tgt_dict.eos()
+        )
+
+    def _generate(
+        self,
+        sample: Dict[str, Dict[str, Tensor]],
+        prefix_tokens: Optional[Tensor] = None,
+        constraints: Optional[Tensor] = None,
+        bos_token: Optional[int] = None,
+    ) -> List[List[Dict[str, Tensor]]]:
+        narrow = self.can_be_narrow and prefix_tokens is None and constraints is None
+        self.model, self.search, self.vocab_size = self.narrow if narrow else self.wide
+        try:
+            return super()._generate(sample, prefix_tokens, constraints, bos_token)
+        finally:
+            self.narrow[0].share_codes_among(1)  # as anybody else expects the model
+
+
+class NarrowModel(EnsembleModel):
+    """One model, with scores for the special symbols and for each hypothesis' best words.
+
+    Args:
+        models: the one model
+        beam: hypotheses a session
+        words: how many words of each hypothesis are looked at
+    """
+
+    def __init__(self, models: List[FairseqEncoderDecoderModel], beam: int, words: int) -> None:
+        super().__init__(models)
+        self.beam, self.words = beam, words
+        self.columns = torch.empty(0)  # (R, 4 + words): which word of the dictionary each score is
+        # fairseq's Transformer decoder can do with one set of codes for all hypotheses of a session
+        decoder = self.single_model.decoder
+        self.shares_codes = isinstance(decoder, TransformerDecoderBase)
+        self.attentions = [
+            part for part in decoder.modules() if isinstance(part, MultiheadAttention)
+        ]
+
+    def forward_decoder(
+        self,
+        tokens: Tensor,
+        encoder_outs: List[Dict[str, List[Tensor]]],
+        incremental_states: List[Dict[str, Dict[str, Optional[Tensor]]]],
+        temperature: float = 1.0,
+    ) -> Tuple[Tensor, Optional[Tensor]]:
+        if tokens.size(1) == 1:
+            scores = self._first_word(tokens, encoder_outs[0], incremental_states, temperature)
+        else:
+            scores = self._scores(tokens, encoder_outs[0], incremental_states, temperature)
+        return scores, None
+
+    def _first_word(
+        self,
+        tokens: Tensor,
+        encoder_out: Dict[str, List[Tensor]],
+        incremental_states: List[Dict[str, Dict[str, Optional[Tensor]]]],
+        temperature: float,
+    ) -> Tensor:
+        """Once a session; then as many states of it as there are hypotheses."""
+        rows = torch.arange(len(tokens), device=tokens.device)
+        if not self.shares_codes:
+            firsts = rows[:: self.beam]
+            encoder_out = self.single_model.encoder.reorder_encoder_out(encoder_out, firsts)
+        self.share_codes_among(1)
+        scores = self._scores(tokens[:: self.beam], encoder_out, incremental_states, temperature)
+        self.share_codes_among(self.beam)
+        session = torch.div(rows, self.beam, rounding_mode="floor")
+        self.reorder_incremental_state(incremental_states, session)
+        self.columns = self.columns[session]
+        return scores[session]
+
+    def _scores(
+        self,
+        tokens: Tensor,
+        encoder_out: Dict[str, List[Tensor]],
+        incremental_states: List[Dict[str, Dict[str, Optional[Tensor]]]],
+        temperature: float,
+    ) -> Tensor:
+        """(R, t) -> log probabilities (R, 4 + words)"""
+        no_weights = {"alignment_layer": -1} if self.shares_codes else {}  # nobody asks for them
+        logits, _ = self.single_model.decoder(
+            tokens, encoder_out=encoder_out, incremental_state=incremental_states[0], **no_weights
+        )
+        logits = logits[:, -1].float() / temperature
+        best, words = largest(logits[:, SPECIALS:], self.words)
+        specials = torch.arange(SPECIALS, device=words.device).expand(len(words), -1)
+        self.columns = torch.cat([specials, words + SPECIALS], 1)
+        scores = torch.cat([logits[:, :SPECIALS], best], 1)
+        highest = scores.amax(1, keepdim=True)
+        total = (
+            logits.sub_(highest).exp_().sum(1, keepdim=True)
+        )  # in place: it is the widest of all
+        return scores - (highest + total.log())
+
+    def reorder_encoder_out(
+        self, encoder_outs: List[Dict[str, List[Tensor]]], new_order: Tensor
+    ) -> List[Dict[str, List[Tensor]]]:
+        if self.shares_codes:
+            return encoder_outs  # keys and values are kept, one set a session, after the first word
+        return super().reorder_encoder_out(encoder_outs, new_order)
+
+    def reorder_incremental_state(
+        self,
+        incremental_states: List[Dict[str, Dict[str, Optional[Tensor]]]],
+        new_order: Tensor,
+    ) -> None:
+        if not self.shares_codes:
+            return super().reorder_incremental_state(incremental_states, new_order)
+        for attention in self.attentions:  # fairseq would look for them all over, every time
+            attention.reorder_incremental_state(incremental_states[0], new_order)
+
+    def share_codes_among(self, hypotheses: int) -> None:
+        if self.shares_codes:
+            for attention in self.attentions:
+                attention.set_beam_size(hypotheses)
+
+
+def largest(scores: Tensor, count: int) -> Tuple[Tensor, Tensor]:
+    """`topk`, for short lists out of long rows: (R, V) -> (R, count) scores and places.
+
+    The largest are all in those blocks of a row whose own largest are the largest.
+    """
+    block = 64
+    blocks = scores.size(1) // block
+    if blocks <= 2 * count:
+        return scores.topk(count, dim=1)
+    end = blocks * block
+    best = scores[:, :end].unflatten(1, (blocks, block)).amax(2).topk(count, dim=1).indices
+    places = (best.unsqueeze(2) * block + torch.arange(block, device=best.device)).flatten(1)
+    rest = torch.arange(end, scores.size(1), device=best.device).expand(len(scores), -1)
+    places = torch.cat([places, rest], 1)
+    found, index = scores.gather(1, places).topk(count, dim=1)
+    return found, places.gather(1, index)
+
+
+class NarrowBeamSearch(BeamSearch):
+    """fairseq's, telling which words of the dictionary the narrow columns are.
+
+    Args:
+        tgt_dict: the dictionary
+        model: whose columns
+    """
+
+    def __init__(self, tgt_dict: Dictionary, model: NarrowModel) -> None:
+        super().__init__(tgt_dict)
+        self.columns_of = [model]  # in a list, or it would become a part of the search
+
+    def step(
+        self, step: int, lprobs: Tensor, scores: Optional[Tensor], *others: Any
+    ) -> Tuple[Tensor, Tensor, Tensor]:
+        best, columns, beams = super().step(step, lprobs, scores, *others)
+        sessions, hypotheses, width = lprobs.shape
+        words = self.columns_of[0].columns.view(sessions, hypotheses * width)
+        return best, words.gather(1, beams * width + columns), beams

@@ -1,0 +1,144 @@
+"""The narrow generator gives the hypotheses and scores of fairseq's own."""
+
+import copy
+
+import pytest
+import torch
+from fairseq.search import BeamSearch, Sampling
+from fairseq.sequence_generator import SequenceGenerator
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sessions import ALL_MODELS, DICTIONARY, batch, build, random_sessions
+
+from mtn_fairseq.generation.narrow_beam_search import NarrowSequenceGenerator, largest
+
+
+def restless(model, seed=1, ends=2.5):
+    """With larger weights, so that hypotheses differ and change places in the beam.
+
+    The larger `ends`, the sooner they end.
+    """
+    model = copy.deepcopy(model).eval()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            noise = torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
+            parameter.add_(0.3 * noise)
+    bonus = torch.zeros(len(DICTIONARY), dtype=torch.double)
+    bonus[DICTIONARY.eos()] = ends
+    output_layer = model.decoder.output_layer
+    model.decoder.output_layer = lambda features: output_layer(features) + bonus
+    return model
+
+
+def answers(generator_class, model, sessions, prefix_tokens=None, **options):
+    """Tokens and scores of all hypotheses of each session, best first."""
+    src_tokens, src_lengths = batch(sessions)
+    sample = {"net_input": {"src_tokens": src_tokens, "src_lengths": src_lengths}}
+    generator = generator_class([model], DICTIONARY, max_len_b=6, **options)
+    found = generator.generate([model], sample, prefix_tokens=prefix_tokens)
+    return [
+        [(h["tokens"].tolist(), h["score"].item(), h["positional_scores"].tolist()) for h in beam]
+        for beam in found
+    ]
+
+
+def assert_same(found, expected):
+    for beam, expected_beam in zip(found, expected):
+        assert [tokens for tokens, *_ in beam] == [tokens for tokens, *_ in expected_beam]
+        for (_, score, steps), (_, expected_score, expected_steps) in zip(beam, expected_beam):
+            assert score == pytest.approx(expected_score, abs=1e-4)
+            assert steps == pytest.approx(expected_steps, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ALL_MODELS)
+@pytest.mark.parametrize("beam", [1, 2, 5])
+def test_hypotheses_are_fairseqs(name, beam):
+    lengths = set()
+    for ends in (1, 2, 4, 8):
+        model = restless(build(*ALL_MODELS[name])[1], ends=ends)
+        sessions = random_sessions(beam, 6)
+        expected = answers(SequenceGenerator, model, sessions, beam_size=beam)
+        lengths.update(len(tokens) for answer in expected for tokens, *_ in answer)
+        assert_same(answers(NarrowSequenceGenerator, model, sessions, beam_size=beam), expected)
+    assert len(lengths) > 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"temperature": 2.0},
+        {"unk_penalty": 3.0},
+        {"unk_penalty": -3.0},
+        {"min_len": 4},
+        {"len_penalty": 0.3},
+        {"normalize_scores": False},
+        {"match_source_len": True},
+        {"no_repeat_ngram_size": 1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("name", ["2-level", "last-query", "hlstm"])
+def test_options(name, options):
+    model = restless(build(*ALL_MODELS[name])[1])
+    sessions = random_sessions(7, 5)
+    found, expected = (
+        answers(kind, model, sessions, beam_size=3, **options)
+        for kind in (NarrowSequenceGenerator, SequenceGenerator)
+    )
+    assert_same(found, expected)
+
+
+def test_a_prefix_is_kept():
+    model = restless(build(*ALL_MODELS["2-level"])[1])
+    sessions = random_sessions(8, 4)
+    prefix = torch.tensor([[9], [10], [11], [9]])
+    found, expected = (
+        answers(kind, model, sessions, prefix, beam_size=3)
+        for kind in (NarrowSequenceGenerator, SequenceGenerator)
+    )
+    assert_same(found, expected)
+    assert [answer[0][0][0] for answer in found] == [9, 10, 11, 9]
+
+
+def test_the_model_is_left_as_it_was():
+    """Another beam width, or fairseq's own generator, may ask it next."""
+    model = restless(build(*ALL_MODELS["2-level"])[1])
+    sessions = random_sessions(9, 4)
+    expected = answers(SequenceGenerator, copy.deepcopy(model), sessions, beam_size=2)
+    answers(NarrowSequenceGenerator, model, sessions, beam_size=5)
+    assert_same(answers(SequenceGenerator, model, sessions, beam_size=2), expected)
+    answers(NarrowSequenceGenerator, model, sessions, beam_size=5)
+    assert_same(answers(NarrowSequenceGenerator, model, sessions, beam_size=2), expected)
+
+
+@pytest.mark.parametrize("name", ["2-level", "last-query", "seq2seq"])
+def test_an_answer_does_not_depend_on_batch_mates(name):
+    model = restless(build(*ALL_MODELS[name])[1])
+    sessions = random_sessions(10, 5)
+    together = answers(NarrowSequenceGenerator, model, sessions, beam_size=4)
+    for session, answer in zip(sessions, together):
+        assert_same(answers(NarrowSequenceGenerator, model, [session], beam_size=4), [answer])
+
+
+def test_which_searches_are_narrow():
+    def narrow(models=1, **options):
+        model = build(*ALL_MODELS["2-level"])[1]
+        return NarrowSequenceGenerator([model] * models, DICTIONARY, **options).can_be_narrow
+
+    assert narrow() and narrow(search_strategy=BeamSearch(DICTIONARY))
+    assert not narrow(models=2)
+    assert not narrow(search_strategy=Sampling(DICTIONARY))
+    assert not narrow(no_repeat_ngram_size=2)
+    assert not narrow(tokens_to_suppress=(DICTIONARY[9],))
+
+
+@given(rows=st.integers(1, 4), width=st.integers(1, 2000), seed=st.integers(0, 999), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_largest_is_topk(rows, width, seed, data):
+    count = data.draw(st.integers(1, min(width, 12)))
+    scores = torch.randn(rows, width, generator=torch.Generator().manual_seed(seed))
+    found, places = largest(scores, count)
+    expected = scores.topk(count, dim=1)
+    assert found.equal(expected.values)
+    assert places.equal(expected.indices)
