@@ -2,11 +2,10 @@
 
 import json
 import re
-import subprocess
 import sys
 
 import pytest
-from processes import PLUGIN, ROOT, SMALL, prepare, run, train
+from processes import PLUGIN, SMALL, prepare, run, train
 
 COMMAND = f"{sys.executable} -m mtn_fairseq.cli.evaluate"
 YARDSTICK = f"{sys.executable} -m mtn_fairseq.cli.yardstick"
@@ -117,25 +116,3 @@ def test_another_split_is_refused_in_one_line(trained, generated):
     done = run(f"{COMMAND} mtn={generated[0]} --test {text}/valid", status=1)
     assert done.stdout == "" and "Traceback" not in done.stderr
     assert f"{generated[0]}: " in done.stderr.splitlines()[-1]
-
-
-@pytest.mark.parametrize("command", ["evaluate", "architectures"])
-def test_a_reader_that_has_seen_enough(tmp_path, command):
-    """`… | head -0` is no error to tell anybody about."""
-    arguments = ""
-    if command == "evaluate":
-        for ending in ("session", "next"):
-            (tmp_path / f"test.{ending}").write_text("a\n")
-        log = run(f"{YARDSTICK} echo --test {tmp_path}/test").stdout
-        (tmp_path / "echo.log").write_text(log)
-        arguments = f"echo={tmp_path}/echo.log --test {tmp_path}/test"
-    done = subprocess.run(
-        # The reader is gone before the first line comes.
-        f"{sys.executable} -m mtn_fairseq.cli.{command} {arguments} | true",
-        shell=True,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert "Traceback" not in done.stderr and "BrokenPipe" not in done.stderr

@@ -82,6 +82,7 @@ def test_distinct():
     # a b c, a b: 5 words, 3 different; 3 two-grams, 2 different (a b, b c)
     assert distinct(["a b c", "a b", ""], 1) == pytest.approx(60)
     assert distinct(["a b c", "a b", ""], 2) == pytest.approx(200 / 3)
+    assert distinct(["a a a a"], 1) == 25  # also within one suggestion
     assert distinct(["", "a"], 2) == 0
 
 
