@@ -1,7 +1,7 @@
 """Pairs of a session so far and the next query, as fairseq's trainer and generator read them."""
 
 import logging
-from typing import List, Optional, Sequence, Union
+from typing import List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from fairseq.data import BaseWrapperDataset, Dictionary, FairseqDataset, LanguagePairDataset
@@ -157,6 +157,10 @@ class SessionToQueryDataset(LanguagePairDataset):
             dictionary,
             **options,
         )
+
+    def row_lengths(self, batch: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+        """Of its sources and of its targets."""
+        return self.src_sizes[batch], self.tgt_sizes[batch]
 
     def ordered_indices(self) -> np.ndarray:
         shapes = self.src.shapes

@@ -83,6 +83,11 @@ class WholeSessionDataset(FairseqDataset):
         targets = self.pairs.tgt_sizes[self.first[index] : self.last[index] + 1]
         return int(self.source_tokens[index]), int(targets.max())
 
+    def row_lengths(self, batch: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+        """Of its sources and of all their targets."""
+        targets = [self.pairs.tgt_sizes[self.first[i] : self.last[i] + 1] for i in batch]
+        return self.source_tokens[batch], np.concatenate(targets)
+
     @property
     def sizes(self) -> np.ndarray:
         return np.stack([self.source_tokens, self.target_tokens], 1)

@@ -75,6 +75,8 @@ class MTNConfig(TransformerOptions):
 class MTNModel(SessionModel):
     """A Transformer over the tokens of each query, masked ones above it, and one decoder."""
 
+    skips_padding = True
+
     @classmethod
     def build_model(cls, cfg: MTNConfig, task: FairseqTask) -> "MTNModel":
         layers, sizes = _levels(cfg)

@@ -15,6 +15,8 @@ from .checkpoints import refuse_foreign_checkpoint
 class SessionModel(FairseqEncoderDecoderModel):
     """A session in, the next query out."""
 
+    skips_padding = False  # whether the layers are given real tokens only
+
     def forward(
         self,
         src_tokens: Tensor,

@@ -45,6 +45,8 @@ class TransformerSessionConfig(TransformerOptions):
 class TransformerSessionModel(SessionModel):
     """The whole session is one sequence of tokens; separators are tokens like others."""
 
+    skips_padding = True
+
     @classmethod
     def build_model(
         cls, cfg: TransformerSessionConfig, task: FairseqTask

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Optional, Type
 
+import numpy as np
 import torch
 from fairseq import utils
 from fairseq.data import Dictionary, FairseqDataset
+from fairseq.data.iterators import EpochBatchIterator
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from fairseq.models import FairseqEncoderDecoderModel
 from fairseq.sequence_generator import SequenceGenerator
@@ -17,6 +19,7 @@ from fairseq.tasks.translation import TranslationConfig, TranslationTask
 from torch import Tensor
 
 from ..data.binarised import load_pairs
+from ..data.padding import describe_batches
 from ..data.session_dictionary import build_session_dictionary, find_separators
 from ..data.session_sentencepiece import SessionSentencepiece, SessionSentencepieceConfig
 from ..data.session_text import QUERY_SEPARATOR, join_units
@@ -87,6 +90,7 @@ class SessionToQueryTask(TranslationTask):
         self.level_sizes = cfg.level_sizes
         self.longest_source = cfg.max_source_positions
         self.trains_whole_sessions = False  # until a model is built that can
+        self.padding_costs = ""  # a remark on what the model spends on it
         self.lines_answered = 0  # by fairseq-interactive, which numbers each buffer from 0
         self.separators: List[int] = find_separators(
             src_dict, str(Path(utils.split_paths(cfg.data)[0]) / f"dict.{cfg.source_lang}.txt")
@@ -148,6 +152,16 @@ class SessionToQueryTask(TranslationTask):
         if whole:
             logger.info(f"{prefix}: {len(pairs)} pairs of {len(self.datasets[split])} sessions")
 
+    def get_batch_iterator(
+        self, dataset: FairseqDataset, *args: Any, **options: Any
+    ) -> EpochBatchIterator:
+        batches = super().get_batch_iterator(dataset, *args, **options)
+        if dataset is self.datasets.get(self.cfg.train_subset) and options.get("epoch", 1) == 1:
+            rows = [dataset.row_lengths(np.asarray(batch)) for batch in batches.frozen_batches]
+            if rows:
+                logger.info(f"training: {describe_batches(rows)}{self.padding_costs}")
+        return batches
+
     def build_dataset_for_inference(
         self,
         src_tokens: List[Tensor],
@@ -177,6 +191,8 @@ class SessionToQueryTask(TranslationTask):
         # A model from a checkpoint is asked, not trained: `--gen-subset train` is to give pairs.
         wanted = str(self.cfg.session_parallel) != "never" and not from_checkpoint
         self.trains_whole_sessions = able and wanted
+        if getattr(model, "skips_padding", False):
+            self.padding_costs = ", which only attention sees"
         return model
 
     def can_reuse_epoch_itr(self, dataset: FairseqDataset) -> bool:

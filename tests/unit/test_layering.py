@@ -24,9 +24,11 @@ ALLOWED = {
     "modules": ([], ["fairseq.modules", "fairseq.models", "fairseq.distributed", "fairseq.utils"]),
     "models": (["modules", "errors", "flags"], ["fairseq"]),
     "criterions": ([], ["fairseq"]),
+    "optim": ([], ["fairseq"]),
+    "generation": ([], ["fairseq"]),
     # data for what is scored: the words of session text, whether in pieces or not
     "scoring": (["data", "errors"], ["fairseq"]),
-    "tasks": (["data", "errors", "flags"], ["fairseq"]),
+    "tasks": (["data", "generation", "errors", "flags"], ["fairseq"]),
     "cli": (["data", "scoring", "models", "errors", "flags"], ["fairseq"]),
     "sample_log": (["data"], []),
 }
