@@ -112,6 +112,8 @@ def test_damaged_lines(tmp_path):
         block.replace("D-0\t-0.5\tb c\n", "D-0\t-0.5 b c\n"): ":4: no score and suggestion",
         block.replace("H-0\t-0.5\tb c\n", "H-0\tb\tb c\n"): ":3: no score and suggestion",
         block.replace("T-0\tb\n", "T-0\n"): ":2: a line without its text",
+        block + "S-0\ta\n": ":6: pair 0 a second time",
+        block + "T-0\tb\n": ":6: pair 0 a second time",
         block.replace("P-0", "H-0"): ":5: H-0 where P-0 should follow",
         # Two processes wrote into one file: a line of one began within a line of the other.
         block.replace("H-0\t-0.5\tb c\nD", "H-0\t-0.5\tb cD"): ":4: P-0 where D-0 should follow",
