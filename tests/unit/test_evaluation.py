@@ -189,6 +189,9 @@ def test_another_test_set_is_refused(text):
     refused(text, other, r"T-1 is not the next query of .*test.next:2")
     longer = [TRUTH[0], TRUTH[1]._replace(next_query="a <<unk>> <<unk>>"), *TRUTH[2:]]
     refused(text, longer, r"T-1 is not the next query of .*test.next:2")
+    # One unknown word is not two words.
+    shorter = [TRUTH[0]._replace(next_query="<<unk>>"), *TRUTH[1:]]
+    refused(text, shorter, r"T-0 is not the next query of .*test.next:1")
 
 
 def test_another_tokenisation_is_refused(text):
