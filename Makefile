@@ -8,7 +8,7 @@ VENV := .venv
 VENV_UPSTREAM := .venv-upstream
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-upstream coverage bench-preprocess lint format wheel clean distclean
+.PHONY: help venv demo test test-upstream coverage bench bench-preprocess lint format wheel clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ test-upstream: $(VENV_UPSTREAM)/.installed-spark  ## the same suite on Python 3.
 
 coverage: $(VENV)/.installed-spark  ## the suite again, with branch coverage
 	$(call pytest,$(VENV)) --cov --cov-report=term $(ARGS)
+
+bench: $(VENV)/.installed-bench  ## training and decoding, against stock fairseq, 20 minutes
+	$(VENV)/bin/python benchmarks/models/run.py $(ARGS)
 
 bench-preprocess: $(VENV)/.installed-bench  ## time and memory on 36 million rows, half an hour
 	$(VENV)/bin/python benchmarks/preprocess/run.py $(ARGS)

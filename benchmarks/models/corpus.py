@@ -1,0 +1,88 @@
+"""Random sessions of a given shape, binarised: cost hangs on shapes, not on what is said."""
+
+from pathlib import Path
+from typing import List, NamedTuple
+
+import numpy as np
+import torch
+from fairseq.data import Dictionary, indexed_dataset
+
+WORDS_PER_QUERY = [0.16, 0.27, 0.24, 0.14, 0.09, 0.05, 0.03, 0.02]  # 1 to 8, as in AOL's log
+SEPARATORS = ["<q>", "<session>", "<unit3>"]
+
+
+class Shape(NamedTuple):
+    """What a benchmark varies.
+
+    Args:
+        vocabulary: different words
+        queries: in each session; the last one is a target only
+        depth: 1 for sessions; 2 groups a source's queries into sessions, 3 these into groups, …
+    """
+
+    vocabulary: int
+    queries: int = 5
+    depth: int = 1
+
+    @property
+    def unit(self) -> int:
+        """Queries of a unit of the lowest level above them."""
+        return round(self.queries ** (1 / self.depth))
+
+    @property
+    def pairs_together(self) -> int:
+        """How many are learned in one pass; with a history, those of one session of it."""
+        return self.unit - 1 if self.depth == 1 else self.unit
+
+
+def write_corpus(folder: Path, shape: Shape, sessions: int, seed: int = 1) -> Path:
+    """Training, validation and test pairs, as fairseq-preprocess would leave them; a dictionary."""
+    folder.mkdir(parents=True)
+    dictionary = _dictionary(shape.vocabulary)
+    for side in ("session", "next"):
+        dictionary.save(str(folder / f"dict.{side}.txt"))
+    random = np.random.default_rng(seed)
+    for split, count in (("train", sessions), ("valid", 8), ("test", sessions)):
+        builders = {
+            side: indexed_dataset.make_builder(
+                str(folder / f"{split}.session-next.{side}.bin"), "mmap", len(dictionary)
+            )
+            for side in ("session", "next")
+        }
+        for _ in range(count):
+            _add_session(builders, dictionary, shape, random)
+        for side, builder in builders.items():
+            builder.finalize(str(folder / f"{split}.session-next.{side}.idx"))
+    return folder
+
+
+def _dictionary(vocabulary: int) -> Dictionary:
+    dictionary = Dictionary()
+    for name in SEPARATORS + [f"w{i}" for i in range(vocabulary)]:
+        dictionary.add_symbol(name)
+    return dictionary
+
+
+def _add_session(
+    builders: dict, dictionary: Dictionary, shape: Shape, random: np.random.Generator
+) -> None:
+    """All pairs of one session, shortest first."""
+    lengths = 1 + random.choice(len(WORDS_PER_QUERY), shape.queries, p=WORDS_PER_QUERY)
+    first_word = dictionary.index("w0")
+    # Zipf's law: the rank of a word is log-uniform.
+    queries = [
+        first_word + (shape.vocabulary ** random.random(length)).astype(np.int64) - 1
+        for length in lengths
+    ]
+    eos = dictionary.eos()
+    source: List[int] = []
+    for place, (query, following) in enumerate(zip(queries, queries[1:]), 1):
+        source += query.tolist()
+        builders["session"].add_item(torch.tensor([*source, eos]))
+        builders["next"].add_item(torch.tensor([*following.tolist(), eos]))
+        source.append(dictionary.index(SEPARATORS[_level(place, shape)]))
+
+
+def _level(place: int, shape: Shape) -> int:
+    """0 for `<q>`: which separator follows the query at this place, in units of equal size."""
+    return max(k for k in range(shape.depth) if place % shape.unit**k == 0)

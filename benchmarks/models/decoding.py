@@ -1,0 +1,50 @@
+"""One architecture answering: fairseq's own generator, taken a batch at a time."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import List, Tuple
+
+import torch
+from fairseq import tasks
+from training import configuration
+
+
+class Decoding:
+    """What fairseq-generate would do, with a model as it was initialised.
+
+    All answers have as many words, whatever an untrained model says.
+
+    Args:
+        data: a folder of binarised pairs
+        flags: architecture and sizes
+        batch: sessions at once
+        beam: hypotheses of each
+        words: of each answer
+    """
+
+    def __init__(
+        self, data: Path, flags: List[str], batch: int, beam: int = 5, words: int = 4
+    ) -> None:
+        cfg = configuration(data, flags)
+        torch.manual_seed(1)
+        self.task = tasks.setup_task(cfg.task)
+        self.model = self.task.build_model(cfg.model).eval()
+        self.model.prepare_for_inference_(cfg)
+        cfg.generation.beam, cfg.generation.nbest = beam, beam
+        cfg.generation.min_len, cfg.generation.max_len_b = words, words
+        self.generator = self.task.build_generator([self.model], cfg.generation)
+        self.task.load_dataset("test")
+        self.parameters = sum(p.numel() for p in self.model.parameters())
+        dataset = self.task.dataset("test")
+        self.batches = list(
+            self.task.get_batch_iterator(
+                dataset, max_sentences=batch, max_positions=(1024, 1024)
+            ).next_epoch_itr(shuffle=False)
+        )
+
+    def step(self) -> Tuple[int, float]:
+        """One batch -> pairs answered, seconds."""
+        sample = self.batches.pop(len(self.batches) // 2)  # sources neither long nor short
+        start = perf_counter()
+        hypotheses = self.task.inference_step(self.generator, [self.model], sample)
+        return len(hypotheses), perf_counter() - start

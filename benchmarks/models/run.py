@@ -1,0 +1,258 @@
+"""`make bench`: training and decoding, against each other and as sessions and vocabularies grow.
+
+    python benchmarks/models/run.py [--only training,decoding,growth,memory,peak] [--rounds N]
+
+Prints ratios as it goes; writes results.json, tables.md and the pictures beside this file, or into
+--output. With --only, the other parts of results.json stay as they were.
+"""
+
+import argparse
+import json
+import os
+import platform
+import tempfile
+import warnings
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any, Dict, Iterator, List
+
+import torch
+from corpus import Shape, write_corpus
+from decoding import Decoding
+from measure import flops_per_second, matmul_flops_per_second, pairs_per_second, peak_gib, ratio
+from report import write_report
+from systems import (
+    HLSTM,
+    MTN,
+    MTN_ADAPTIVE,
+    MTN_QUERY,
+    PAIRS,
+    SIZES,
+    STOCK,
+    STOCK_LSTM,
+    UNROLLED,
+    flags_of,
+)
+from training import Training
+
+HERE = Path(__file__).parent
+QUERIES = (2, 4, 8, 16, 32)
+WORDS = (1_000, 5_000, 20_000, 76_000)
+LEVELS = ("3", "3,2", "3,2,1", "3,2,1,1")
+SMALLEST = min(SIZES)
+
+TRAINED = (MTN, MTN_QUERY, MTN_ADAPTIVE, UNROLLED, STOCK, HLSTM)
+ANSWERING = (MTN, MTN_QUERY, STOCK, STOCK_LSTM, HLSTM)
+
+
+class Benchmark:
+    """One method a part of the results.
+
+    Args:
+        rounds: turns of each system in a comparison; the middle one counts
+    """
+
+    def __init__(self, rounds: int) -> None:
+        self.rounds = rounds
+
+    def training(self) -> List[Dict[str, Any]]:
+        """Sessions of 5 queries, three sizes."""
+        return [
+            row
+            for words in SIZES
+            for row in self._train_side_by_side(Shape(words), TRAINED, words, STOCK)
+        ]
+
+    def decoding(self) -> List[Dict[str, Any]]:
+        """Beam 5: 64 sessions at once, and one at a time."""
+        found = []
+        for words, size in SIZES.items():
+            with _corpus(Shape(words), sessions=200) as data:
+                for batch, rounds in ((64, self.rounds), (1, 5 * self.rounds)):
+                    workers = {
+                        system: Decoding(data, flags_of(system, words, size, 4), batch)
+                        for system in ANSWERING
+                    }
+                    found += _rows(workers, rounds, STOCK, words=words, batch=batch)
+        return found
+
+    def growth(self) -> Dict[str, List[Dict[str, Any]]]:
+        """At the smallest size: more queries a session, more words, more levels."""
+        return {
+            "queries": [
+                row
+                for queries in QUERIES
+                for row in self._train_side_by_side(
+                    Shape(SMALLEST, queries), (MTN, MTN_QUERY, UNROLLED, STOCK), queries, STOCK
+                )
+            ],
+            "words": [
+                row
+                for words in WORDS
+                for row in self._train_side_by_side(
+                    Shape(words), (MTN, MTN_ADAPTIVE, STOCK), words, STOCK, width_of=SMALLEST
+                )
+            ],
+            "levels": self._levels(),
+        }
+
+    def _levels(self) -> List[Dict[str, Any]]:
+        """The same data, three separators deep, read with one level, two, three, four."""
+        shape, size = Shape(SMALLEST, queries=27, depth=3), SIZES[SMALLEST]
+        with _corpus(shape) as data:
+            workers = {
+                layers: Training(
+                    data,
+                    flags_of(MTN, SMALLEST, size, shape.pairs_together, layers, "12,5,5,5"),
+                )
+                for layers in LEVELS
+            }
+            rows = _rows(workers, self.rounds, LEVELS[0])
+        return [{**row, "at": row["system"], "system": MTN} for row in rows]
+
+    def memory(self) -> List[Dict[str, Any]]:
+        """Peak of a process that trains for three updates, or answers three batches of 64."""
+        found = []
+        for words, size in SIZES.items():
+            with _corpus(Shape(words)) as data:
+                for system in TRAINED:
+                    flags = flags_of(system, words, size, 4)
+                    found.append(
+                        {
+                            "words": words,
+                            "system": system,
+                            "training": peak_gib(partial(_train_a_little, data, flags)),
+                            "decoding": peak_gib(partial(_answer_a_little, data, flags)),
+                        }
+                    )
+                    print(found[-1], flush=True)
+        return found
+
+    def peak(self) -> List[Dict[str, Any]]:
+        """Matrix multiplications a second, of what the machine can do."""
+        found = []
+        for words, size in SIZES.items():
+            with _corpus(Shape(words)) as data:
+                for system in (MTN, STOCK):
+                    worker = Training(data, flags_of(system, words, size, 4))
+                    worker.step()
+                    before = matmul_flops_per_second()
+                    reached = flops_per_second(worker, self.rounds)
+                    machine = max(before, matmul_flops_per_second())
+                    found.append(
+                        {
+                            "words": words,
+                            "system": system,
+                            "gigaflops": reached / 1e9,
+                            "machine": machine / 1e9,
+                            "share": reached / machine,
+                        }
+                    )
+                    print(found[-1], flush=True)
+        return found
+
+    def _train_side_by_side(
+        self,
+        shape: Shape,
+        systems: tuple,
+        at: Any,
+        to: str,
+        width_of: int = 0,
+    ) -> List[Dict[str, Any]]:
+        size = SIZES[width_of or (shape.vocabulary if shape.vocabulary in SIZES else SMALLEST)]
+        with _corpus(shape) as data:
+            workers = {
+                system: Training(
+                    data,
+                    flags_of(system, shape.vocabulary, size, shape.pairs_together),
+                )
+                for system in systems
+            }
+            return _rows(workers, self.rounds, to, at=at)
+
+
+def _rows(workers: Dict[str, Any], rounds: int, to: str, **at: Any) -> List[Dict[str, Any]]:
+    speeds = pairs_per_second(workers, rounds)
+    rows = [
+        {
+            **at,
+            "system": system,
+            "parameters": worker.parameters,
+            "pairs_per_second": median(speeds[system]),
+            "ratio": ratio(speeds, system, to),
+        }
+        for system, worker in workers.items()
+    ]
+    for row in rows:
+        print(
+            f"{at!s:<36} {row['system']:<22} {row['pairs_per_second']:>9.1f} pairs/s "
+            f"{row['ratio']:>6.2f} x {to}",
+            flush=True,
+        )
+    return rows
+
+
+@contextmanager
+def _corpus(shape: Shape, sessions: int = 0) -> Iterator[Path]:
+    """For the time of one comparison; as many pairs, however long the sessions."""
+    with tempfile.TemporaryDirectory() as folder:
+        count = sessions or 20 * PAIRS // (shape.queries - 1)
+        yield write_corpus(Path(folder) / "data-bin", shape, count)
+
+
+def _train_a_little(data: Path, flags: List[str]) -> None:
+    worker = Training(data, flags)
+    for _ in range(3):
+        worker.step()
+
+
+def _answer_a_little(data: Path, flags: List[str]) -> None:
+    worker = Decoding(data, flags, batch=64)
+    for _ in range(3):
+        worker.step()
+
+
+def machine() -> Dict[str, Any]:
+    return {
+        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
+        "cores": len(os.sched_getaffinity(0)),
+        "threads": torch.get_num_threads(),
+        "processor": platform.machine(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "seed": 1,
+        "mtn_fairseq": version("mtn_fairseq"),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parts = ["training", "decoding", "growth", "memory", "peak"]
+    parser.add_argument("--only", default=",".join(parts), help="parts, of %(default)s")
+    parser.add_argument("--rounds", type=int, default=7, help="turns of each system")
+    parser.add_argument("--output", type=Path, default=HERE, help="folder for the results")
+    args = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    args.output.mkdir(parents=True, exist_ok=True)
+    path = args.output / "results.json"
+    results = json.loads(path.read_text()) if path.is_file() else {}
+    benchmark = Benchmark(args.rounds)
+    for part in args.only.split(","):
+        if part not in parts:
+            parser.error(f"no part {part!r}: choose from {', '.join(parts)}")
+        print(f"== {part}", flush=True)
+        results[part] = getattr(benchmark, part)()
+        results.setdefault("machine", {})[part] = {**machine(), "rounds": args.rounds}
+        path.write_text(json.dumps(results, indent=1) + "\n")
+    write_report(results, args.output)
+    print((args.output / "tables.md").read_text())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""What is compared, as flags of fairseq-train."""
+
+from typing import Dict, List, NamedTuple, Optional
+
+MTN = "mtn"
+MTN_QUERY = "mtn, context query"
+MTN_ADAPTIVE = "mtn, adaptive softmax"
+UNROLLED = "mtn, unrolled"
+STOCK = "stock transformer"
+STOCK_LSTM = "stock lstm"
+HLSTM = "hlstm"
+
+PAIRS = 128  # of a training batch, whatever the system
+SEPARATE = ["--share-decoder-input-output-embed"]  # one table of words, as stock's shared ones
+
+
+class Size(NamedTuple):
+    """Of a model.
+
+    Args:
+        width: channels C
+        lstm: channels of each direction of `hlstm`, for as many parameters outside the embeddings
+        stock_lstm: channels of fairseq's `lstm`, likewise
+    """
+
+    width: int
+    lstm: int
+    stock_lstm: int
+
+
+SIZES = {5_000: Size(128, 143, 292), 20_000: Size(256, 286, 584), 76_000: Size(512, 572, 1168)}
+
+
+def flags_of(
+    system: str,
+    vocabulary: int,
+    size: Size,
+    pairs_per_session: int,
+    levels: str = "3,2",
+    level_sizes: str = "12,40",
+    pairs: Optional[int] = None,
+) -> List[str]:
+    """Architecture, sizes, batches.
+
+    Args:
+        pairs_per_session: a batch of whole sessions has so many fewer
+        levels: Transformer layers of each level of `mtn`; as many in the decoder as in the first
+        pairs: of a batch
+    """
+    pairs = pairs or PAIRS
+    sessions = ["--batch-size", str(max(pairs // pairs_per_session, 1))]
+    heads = str(max(4, size.width // 64))
+    mtn = ["--arch", "mtn", "--level-layers", levels, "--level-sizes", level_sizes]
+    mtn += ["--encoder-embed-dim", str(size.width), "--encoder-ffn-embed-dim", str(2 * size.width)]
+    mtn += ["--encoder-attention-heads", heads, "--optimizer", "fused_adam"]
+    # Large for sources of 32 queries; on the benchmark's sessions nothing is cut.
+    long = ["--max-source-positions", "1024"]
+    each: Dict[str, List[str]] = {
+        MTN: [*mtn, *SEPARATE, *sessions],
+        MTN_QUERY: [*mtn, *SEPARATE, *sessions, "--decoder-context", "query"],
+        MTN_ADAPTIVE: [
+            *mtn,
+            *sessions,
+            *("--adaptive-softmax-cutoff", f"{vocabulary // 20},{vocabulary // 5}"),
+            *("--criterion", "adaptive_loss", "--ddp-backend", "legacy_ddp"),
+        ],
+        UNROLLED: [*mtn, *SEPARATE, "--session-parallel", "never", "--batch-size", str(pairs)],
+        STOCK: _stock(size.width, heads, pairs),
+        STOCK_LSTM: [
+            *("--task", "translation", "--arch", "lstm", "--share-all-embeddings"),
+            *("--encoder-embed-dim", str(size.width), "--decoder-embed-dim", str(size.width)),
+            *("--encoder-hidden-size", str(size.stock_lstm // 2), "--encoder-bidirectional"),
+            *("--decoder-hidden-size", str(size.stock_lstm)),
+            *("--decoder-out-embed-dim", str(size.width), "--batch-size", str(pairs)),
+            *("--criterion", "cross_entropy", "--optimizer", "adam"),
+        ],
+        HLSTM: [
+            *("--arch", "hlstm", "--encoder-embed-dim", str(size.width)),
+            *("--encoder-hidden-size", str(size.lstm), "--optimizer", "fused_adam", *sessions),
+        ],
+    }
+    return [*each[system], *long]
+
+
+def _stock(width: int, heads: str, pairs: int) -> List[str]:
+    """fairseq's own task, batching, loss and optimizer; as many parameters as `mtn`.
+
+    `mtn` with 3 + 2 layers and 12 words a query has 52 C² parameters in its encoder (8 C² a layer,
+    12 C² in the projection); so have 6 layers with a slightly wider feed-forward part.
+    """
+    encoder = ["--encoder-layers", "6", "--encoder-embed-dim", str(width)]
+    encoder += ["--encoder-ffn-embed-dim", str(round(width * 7 / 3))]
+    decoder = ["--decoder-layers", "3", "--decoder-embed-dim", str(width)]
+    decoder += ["--decoder-ffn-embed-dim", str(2 * width)]
+    attention = ["--encoder-attention-heads", heads, "--decoder-attention-heads", heads]
+    common = ["--task", "translation", "--arch", "transformer", "--share-all-embeddings"]
+    common += ["--batch-size", str(pairs), "--criterion", "cross_entropy", "--optimizer", "adam"]
+    return [*common, *encoder, *decoder, *attention]

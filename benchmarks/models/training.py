@@ -1,0 +1,57 @@
+"""One architecture in training: fairseq's own trainer, taken a step at a time."""
+
+import logging
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Dict, Iterator, List, Tuple
+
+import torch
+from fairseq import options, tasks
+from fairseq.dataclass.configs import FairseqConfig
+from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+from fairseq.trainer import Trainer
+
+PACKAGE = Path(__file__).resolve().parents[2] / "mtn_fairseq"
+COMMON = ["--cpu", "--lr", "0.0001", "--dropout", "0.1", "--log-format", "none"]
+COMMON += ["-s", "session", "-t", "next", "--user-dir", str(PACKAGE)]
+
+
+def configuration(data: Path, flags: List[str]) -> FairseqConfig:
+    """What fairseq-train would make of these flags; later ones win."""
+    logging.disable(logging.WARNING)  # tables are to be read, not fairseq's account
+    default = ["--task", "session_to_query", "--criterion", "cross_entropy"]
+    command = [str(data), *default, *COMMON, *flags]
+    parser = options.get_training_parser()
+    return convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, command))
+
+
+class Training:
+    """What fairseq-train would do with these flags.
+
+    Args:
+        data: a folder of binarised pairs
+        flags: architecture, sizes, batches
+    """
+
+    def __init__(self, data: Path, flags: List[str]) -> None:
+        cfg = configuration(data, flags)
+        torch.manual_seed(1)
+        task = tasks.setup_task(cfg.task)
+        model = task.build_model(cfg.model)
+        self.trainer = Trainer(cfg, task, model, task.build_criterion(cfg.criterion))
+        self.parameters = sum(p.numel() for p in model.parameters())
+        self.batches = self._batches()
+
+    def _batches(self) -> Iterator[List[Dict[str, Any]]]:
+        epoch = 1
+        while True:
+            for batch in self.trainer.get_train_iterator(epoch).next_epoch_itr(shuffle=True):
+                yield [batch]
+            epoch += 1
+
+    def step(self) -> Tuple[int, float]:
+        """One update -> pairs learned from, seconds; reading the batch included."""
+        start = perf_counter()
+        samples = next(self.batches)
+        self.trainer.train_step(samples)
+        return samples[0]["nsentences"], perf_counter() - start
