@@ -132,6 +132,7 @@ def test_a_cut_checkpoint_is_noticed_and_the_one_before_used(data, undisturbed, 
     assert f"; going on from {before}" in log
     assert f"Loaded checkpoint {before}" in log
     assert_same_end(save, undisturbed[0])
+    assert load(last)["cfg"]["checkpoint"]["restore_file"] == last.name  # the next start is as ever
 
 
 def test_a_named_checkpoint_of_garbage_is_refused(data, interrupted):
