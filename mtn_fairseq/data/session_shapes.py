@@ -4,6 +4,8 @@ from typing import List, NamedTuple, Sequence, Union
 
 import numpy as np
 
+from .flat_lines import FlatLines
+
 
 class Shapes(NamedTuple):
     """One number a source line."""
@@ -15,11 +17,11 @@ class Shapes(NamedTuple):
     empty: np.ndarray  # whether some query has no token
 
 
-def measure(lines: Sequence[np.ndarray], separators: Sequence[int]) -> Shapes:
+def measure(lines: FlatLines, separators: Sequence[int]) -> Shapes:
     """Shapes of many lines at once; the last token of a line is its end, `</s>`."""
-    tokens = np.array([len(line) for line in lines], dtype=np.int64)
-    flat = np.concatenate([*lines, np.empty(0, dtype=np.int64)])
-    line_of = np.repeat(np.arange(len(lines)), tokens)
+    flat, tokens = lines
+    count = len(tokens)
+    line_of = np.repeat(np.arange(count), tokens)
 
     rank = np.zeros(len(flat), dtype=np.int64)  # the level of the largest unit that a token ends
     for level, separator in enumerate(separators, 1):
@@ -28,9 +30,9 @@ def measure(lines: Sequence[np.ndarray], separators: Sequence[int]) -> Shapes:
 
     ends = np.flatnonzero(rank)  # one entry a query
     parts = np.diff(ends, prepend=-1)  # its tokens, the end included
-    queries = np.bincount(line_of[ends], minlength=len(lines))
-    empty = np.bincount(line_of[ends], weights=parts == 1, minlength=len(lines)) > 0
-    longest = np.zeros((len(lines), len(separators) + 1), dtype=np.int64)
+    queries = np.bincount(line_of[ends], minlength=count)
+    empty = np.bincount(line_of[ends], weights=parts == 1, minlength=count) > 0
+    longest = np.zeros((count, len(separators) + 1), dtype=np.int64)
     for level in range(len(separators) + 1):
         np.maximum.at(longest[:, level], line_of[ends], parts)
         # The units of the next level: those ends that a higher separator makes.

@@ -1,20 +1,17 @@
 """Pairs of a session so far and the next query, as fairseq's trainer and generator read them."""
 
 import logging
-from typing import List, Optional, Sequence, Tuple, Union
+from typing import List, Optional, Sequence, Tuple
 
 import numpy as np
 from fairseq.data import BaseWrapperDataset, Dictionary, FairseqDataset, LanguagePairDataset
 from torch import Tensor
 
 from ..errors import InputError
+from .flat_lines import FlatLines, TokenLines, pieces, read_lines
 from .session_shapes import Shapes, fit, measure
 
 logger = logging.getLogger(__name__)
-
-TokenLines = Union[FairseqDataset, List[Tensor]]
-
-_LINES_AT_ONCE = 100_000
 
 
 class SessionSource(BaseWrapperDataset):
@@ -118,21 +115,18 @@ class SessionSource(BaseWrapperDataset):
 
     def _shapes_after_fitting(self, shapes: Shapes) -> Shapes:
         changed = sorted(self.oversize)
-        fitted = measure([self[i].numpy() for i in changed], self.separators)
+        fitted = measure(FlatLines.of([self[i].numpy() for i in changed]), self.separators)
         for whole, part in zip(shapes, fitted):
             whole[changed] = part
         return shapes
 
 
 def _measure_all(dataset: TokenLines, separators: Sequence[int]) -> Shapes:
-    chunks = [
-        measure(
-            [dataset[i].numpy() for i in range(start, min(start + _LINES_AT_ONCE, len(dataset)))],
-            separators,
-        )
-        for start in range(0, max(len(dataset), 1), _LINES_AT_ONCE)
+    shapes = [
+        measure(read_lines(dataset, start, stop), separators)
+        for start, stop in pieces(len(dataset))
     ]
-    return Shapes(*map(np.concatenate, zip(*chunks)))
+    return Shapes(*map(np.concatenate, zip(*shapes)))
 
 
 class SessionToQueryDataset(LanguagePairDataset):

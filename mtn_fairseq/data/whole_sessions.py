@@ -11,9 +11,8 @@ import torch
 from fairseq.data import FairseqDataset, data_utils
 from torch import Tensor
 
+from .flat_lines import FlatLines, pieces, read_lines
 from .session_to_query_dataset import SessionToQueryDataset, like_shapes_together
-
-_LINES_AT_ONCE = 100_000
 
 
 class WholeSessionDataset(FairseqDataset):
@@ -125,25 +124,41 @@ def find_sessions(pairs: SessionToQueryDataset) -> Tuple[np.ndarray, np.ndarray]
     cut = np.array(sorted(pairs.src.oversize), int)
     goes_on[cut] = False
     goes_on[np.minimum(cut + 1, lines - 1)] = False
-    candidates = np.flatnonzero(goes_on)
-    for some in np.array_split(candidates, len(candidates) // _LINES_AT_ONCE + 1):
-        goes_on[some] = _go_on(pairs, some)
+    for start, stop in pieces(lines):
+        candidates = start + np.flatnonzero(goes_on[start:stop])
+        goes_on[candidates] = _go_on(pairs, candidates, start, stop)
     first = np.flatnonzero(~goes_on)
     return first, np.append(first[1:], lines) - 1
 
 
-def _go_on(pairs: SessionToQueryDataset, lines: np.ndarray) -> np.ndarray:
-    """Of lines whose sizes fit: whether all of their tokens do."""
+def _go_on(pairs: SessionToQueryDataset, lines: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """Of lines from `start` to `stop` whose sizes fit: whether all of their tokens do.
+
+    Their sources are as they stand in the file: none was cut.
+    """
     if not len(lines):
         return np.empty(0, bool)
-    separator = np.array([pairs.src.separators[0]])
-    expected, found = [], []
-    for line in lines.tolist():
-        before, target = pairs.src[line - 1].numpy(), pairs.tgt[line - 1].numpy()
-        expected += [before[:-1], separator, target]
-        found.append(pairs.src[line].numpy())
-    starts = np.cumsum([0, *map(len, found[:-1])])
-    return np.logical_and.reduceat(np.concatenate(expected) == np.concatenate(found), starts)
+    before = max(start - 1, 0)
+    sources = read_lines(pairs.src.dataset, before, stop)
+    targets = read_lines(pairs.tgt, before, stop)
+    line = lines - before  # counted in what was read
+    sizes = sources.sizes[line]
+    first = np.cumsum(sizes) - sizes  # of each line's tokens in what is compared
+    place = np.arange(sizes.sum()) - np.repeat(first, sizes)  # of each token in its line
+    known = np.repeat(sources.sizes[line - 1] - 1, sizes)  # all of the line above but its end
+
+    def tokens(of: FlatLines, line: np.ndarray, place: np.ndarray) -> np.ndarray:
+        at = np.repeat(of.starts[line], sizes) + place
+        return of.tokens[np.clip(at, 0, len(of.tokens) - 1)]
+
+    expected = np.where(
+        place < known,
+        tokens(sources, line - 1, place),
+        tokens(targets, line - 1, place - known - 1),
+    )
+    expected[place == known] = pairs.src.separators[0]
+    found = tokens(sources, line, place)
+    return np.logical_and.reduceat(expected == found, first)
 
 
 def _target_rows(samples: List[Dict[str, Any]]) -> Tensor:

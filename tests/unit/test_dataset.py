@@ -241,11 +241,11 @@ def test_empty_targets_are_refused_with_their_line():
 
 
 def test_many_lines_are_measured_in_pieces(monkeypatch):
-    from mtn_fairseq.data import session_to_query_dataset
+    from mtn_fairseq.data import flat_lines
 
     lines, _ = random_pairs(5, 23)
     whole = source(lines).shapes
-    monkeypatch.setattr(session_to_query_dataset, "_LINES_AT_ONCE", 5)
+    monkeypatch.setattr(flat_lines, "_AT_ONCE", 5)
     for found, expected in zip(source(lines).shapes, whole):
         assert (found == expected).all()
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mtn_fairseq.data.flat_lines import FlatLines
 from mtn_fairseq.data.session_shapes import fit, measure
 
 EOS, Q, SESSION, UNIT3 = 2, 4, 5, 6
@@ -16,7 +17,7 @@ HISTORY = [A, B, Q, C, SESSION, D, E, Q, F, Q, G, EOS]
 
 
 def arrays(*lines):
-    return [np.array(line) for line in lines]
+    return FlatLines.of([np.array(line) for line in lines])
 
 
 def test_measure_two_levels():
@@ -52,7 +53,7 @@ def test_measure_finds_empty_queries(line, queries):
 
 
 def test_measure_nothing():
-    shapes = measure([], [Q, SESSION])
+    shapes = measure(arrays(), [Q, SESSION])
     assert shapes.tokens.shape == shapes.queries.shape == shapes.empty.shape == (0,)
     assert shapes.longest.shape == (0, 3)
 
