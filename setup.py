@@ -48,7 +48,7 @@ setup(
         "preprocess": ["duckdb>=1.5", "pyarrow>=15", "tqdm"],
         # Spark wants pandas to hand over Arrow batches.
         "spark": ["pandas>=2.2", "pyarrow>=18", "pyspark>=4.0", "tqdm"],
-        "report": ["matplotlib"],
+        "report": ["matplotlib>=3.7"],
         "bench": ["matplotlib", "pandas>=2.2", "psutil"],
     },
     entry_points={
@@ -57,6 +57,7 @@ setup(
             "mtn-check-text = mtn_fairseq.cli.check_text:main",
             "mtn-evaluate = mtn_fairseq.cli.evaluate:main",
             "mtn-log-to-sessions = mtn_preprocess.log_to_sessions:main",
+            "mtn-report = mtn_fairseq.cli.report:main",
             "mtn-sample-log = mtn_fairseq.sample_log.cli:main",
             "mtn-user-dir = mtn_fairseq.cli.user_dir:main",
             "mtn-yardstick = mtn_fairseq.cli.yardstick:main",
