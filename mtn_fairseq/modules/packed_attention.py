@@ -33,12 +33,19 @@ class Grid(NamedTuple):
 
     def lay_out(self, tokens: Tensor, fill: float = 0) -> Tensor:
         """(n, …) -> (rows, length, …)"""
+        if self.is_full:
+            return tokens.unflatten(0, (self.rows, self.length))
         places = tokens.new_full((self.rows * self.length, *tokens.shape[1:]), fill)
         return places.index_copy(0, self.place, tokens).unflatten(0, (self.rows, self.length))
 
     def pick_up(self, places: Tensor) -> Tensor:
         """(rows, length, …) -> (n, …)"""
-        return places.flatten(0, 1)[self.place]
+        return places.flatten(0, 1) if self.is_full else places.flatten(0, 1)[self.place]
+
+    @property
+    def is_full(self) -> bool:
+        """Every place has a token, so they stand there already."""
+        return len(self.place) == self.rows * self.length
 
 
 class AttentionPlan(NamedTuple):

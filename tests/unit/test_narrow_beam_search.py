@@ -121,6 +121,20 @@ def test_an_answer_does_not_depend_on_batch_mates(name):
         assert_same(answers(NarrowSequenceGenerator, model, [session], beam_size=4), [answer])
 
 
+def test_answers_are_ordinary_tensors_and_training_goes_on():
+    """fairseq-generate changes scores in place; --eval-bleu asks in the midst of training."""
+    model = restless(build(*ALL_MODELS["learned"])[1])
+    src_tokens, src_lengths = batch(random_sessions(11, 3))
+    sample = {"net_input": {"src_tokens": src_tokens, "src_lengths": src_lengths}}
+    generator = NarrowSequenceGenerator([model], DICTIONARY, beam_size=2, max_len_b=6)
+    for answer in generator.generate([model], sample):
+        answer[0]["positional_scores"].div_(2)
+    model.train()
+    logits, _ = model(src_tokens, src_lengths, torch.tensor([[2, 9, 10]] * 3))
+    logits.sum().backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
 def test_which_searches_are_narrow():
     def narrow(models=1, **options):
         model = build(*ALL_MODELS["2-level"])[1]
