@@ -3,7 +3,6 @@
 docs/evaluation.md says what each entry is.
 """
 
-import hashlib
 import math
 from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
 
@@ -16,7 +15,7 @@ from .generate_log import GenerateLog, read_system
 from .pair_groups import Grouping, group_pairs
 from .paired_bootstrap import CONFIDENCE, SAMPLES, SEED, compare
 from .perplexity import read_perplexity
-from .same_test_set import check_same_next_queries
+from .same_test_set import check_same_next_queries, fingerprint
 from .suggestion_scores import distinct, figures, pair_rows, signature
 from .unknown_words import UNKNOWN, RawText, UnknownAsToken, known_words
 
@@ -173,8 +172,7 @@ def _describe(test: _Test) -> dict:
         "words": words,
         "unknown_words": unknown,
         "length": words / len(test.pairs),
-        # So that figures of different test sets are not put into one table.
-        "sha256": hashlib.sha256("\n".join(test.next_queries).encode("utf-8")).hexdigest(),
+        "sha256": fingerprint(test.next_queries),
     }
 
 

@@ -1,5 +1,6 @@
 """Whether a log answers the pairs of a test text, and nothing else: its T lines tell."""
 
+import hashlib
 import re
 from typing import Sequence
 
@@ -7,6 +8,11 @@ from ..errors import InputError
 from .generate_log import Suggestions
 
 _UNKNOWN = "<<unk>>"  # fairseq's, for a word that the model does not know
+
+
+def fingerprint(next_queries: Sequence[str]) -> str:
+    """So that figures of different test sets are not put into one table."""
+    return hashlib.sha256("\n".join(next_queries).encode("utf-8")).hexdigest()
 
 
 def check_same_next_queries(

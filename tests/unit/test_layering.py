@@ -29,11 +29,13 @@ ALLOWED = {
     # data for what is scored: the words of session text, whether in pieces or not
     "scoring": (["data", "errors"], ["fairseq"]),
     "tasks": (["data", "generation", "errors", "flags"], ["fairseq"]),
-    "cli": (["data", "scoring", "models", "errors", "flags"], ["fairseq"]),
+    # modules to tell an MTN from others, and what its session level attends to
+    "report": (["data", "scoring", "modules", "errors"], ["fairseq"]),
+    "cli": (["data", "scoring", "models", "report", "errors", "flags"], ["fairseq"]),
     "sample_log": (["data"], []),
 }
 # Beyond the standard library; the parts not named here may import torch, numpy and omegaconf.
-THIRD_PARTY = {"errors": [], "flags": [], "sample_log": []}
+THIRD_PARTY = {"errors": [], "flags": [], "sample_log": [], "report": ["numpy", "matplotlib"]}
 
 
 def part_of(path):

@@ -1,0 +1,52 @@
+"""A report in Markdown, its pictures beside it."""
+
+import html
+import re
+from typing import Iterator, List
+
+from .document import Block, Cell, Document, Heading, Paragraph, Picture, Table
+
+# All of ASCII that may mean something: what people typed is to be seen as they typed it.
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
+
+
+def to_markdown(document: Document) -> str:
+    blocks = [f"# {escape(document.title)}", *map(_block, document.blocks)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def escape(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", text).replace("&", "&amp;")
+
+
+def _block(block: Block) -> str:
+    if isinstance(block, Heading):
+        return f"{'#' * block.level} {escape(block.text)}"
+    if isinstance(block, Paragraph):
+        return escape(block.text)
+    if isinstance(block, Picture):
+        return f"![{escape(block.alt)}]({block.name}.png)"
+    table = "\n".join(_table(block))
+    if not block.folded:
+        return table
+    # Markdown has no such thing; most of what shows it knows these.
+    title = html.escape(block.folded)
+    return f"<details><summary>{title}</summary>\n\n{table}\n\n</details>"
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield _row(list(map(escape, table.head)))
+    numbers = len(table.head) - table.words
+    yield _row(["---"] * table.words + ["---:"] * numbers)
+    for row in table.rows:
+        yield _row(list(map(_cell, row)))
+
+
+def _cell(cell: Cell) -> str:
+    text = escape(cell.text)
+    text = f"**{text}**" if cell.strong else text
+    return f"{text} ({escape(cell.small)})" if cell.small else text
+
+
+def _row(cells: List[str]) -> str:
+    return f"| {' | '.join(cells)} |"

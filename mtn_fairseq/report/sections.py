@@ -1,0 +1,282 @@
+"""A report from its manifest: one function a section, each with what it says when it cannot be."""
+
+from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional
+
+from ..errors import InputError
+from . import paper
+from .attention import read_attention
+from .document import Block, Cell, Document, Heading, Paragraph, Picture, Table
+from .manifest import Manifest, System, read_json
+from .pictures import (
+    Style,
+    attention_maps,
+    bleu_chart,
+    learning_curves,
+    position_chart,
+    styles,
+)
+from .run_scores import TEXTS, Evaluations, Figure, read_evaluations, unshown
+from .samples import SHOWN, SampleText, read_sample_text, read_samples, suggestion_files
+from .score_tables import position_table, score_table
+from .trained_models import Size, load, size_of
+from .training_log import read_curve
+
+SPLITS = {"train": "Training", "valid": "Validation", "test": "Test"}
+PANELS = {"bleu": "BLEU", "exact": "exact match, %", "mrr@10": "MRR@10, %"}
+NO_SCORES = "Left out: no run has both `scores` and one of the `evaluations` they stand in."
+
+
+class Inputs(NamedTuple):
+    """What several sections need."""
+
+    manifest: Manifest
+    evaluations: Optional[Evaluations]
+    sizes: Dict[str, Size]  # by label, of those with a checkpoint
+    looks: Dict[str, Style]
+    text: SampleText
+
+    def scored(self, *groups: str) -> List[System]:
+        """Those with scores, in the order of the manifest; yardsticks first, in every table."""
+        if self.evaluations is None:
+            return []
+        found = [system for system in self.manifest.systems if self.evaluations.results(system)]
+        yardsticks = [system for system in found if "yardstick" in system.groups]
+        others = [s for s in found if s not in yardsticks and set(groups) & set(s.groups)]
+        return yardsticks + others
+
+
+def build_document(manifest: Manifest) -> Document:
+    inputs = read_inputs(manifest)
+    blocks: List[Block] = [Paragraph(text) for text in manifest.about]
+    blocks += _how_to_read(inputs)
+    sections = {
+        "Data (the paper's Table 1)": _data(inputs),
+        "Models (the paper's Table 2)": _scores(inputs, "main", paper.MAIN),
+        "BLEU (the paper's bar chart)": _bleu(inputs),
+        "Layers (the paper's ablation)": _scores(inputs, "ablation", paper.ABLATION),
+        "Variants": _scores(inputs, "variant", {}),
+        "By place in the session": _positions(inputs),
+        "Learning curves": _curves(inputs),
+        "Sample suggestions": _samples(inputs),
+        "What the session level attends to": _attention(inputs),
+        "Notes": _notes(inputs),
+    }
+    for title, section in sections.items():
+        content = list(section)
+        if content:
+            blocks += [Heading(title), *content]
+    return Document(manifest.title, blocks)
+
+
+def read_inputs(manifest: Manifest) -> Inputs:
+    yardsticks = [system.label for system in manifest.of_group("yardstick")]
+    models = [system.label for system in manifest.systems if system.label not in yardsticks]
+    sizes = {}
+    for system in manifest.systems:
+        checkpoint = next((run.checkpoint for run in system.runs if run.checkpoint), None)
+        if checkpoint is not None and manifest.data is not None:
+            sizes[system.label] = size_of(load(checkpoint, manifest.data)[0])
+    evaluations = read_evaluations(manifest)
+    text = read_sample_text(manifest, evaluations)
+    return Inputs(manifest, evaluations, sizes, styles(models, yardsticks), text)
+
+
+def _how_to_read(inputs: Inputs) -> Iterator[Block]:
+    evaluations = inputs.evaluations
+    if evaluations is None:
+        return
+    test = evaluations.test
+    yield Paragraph(
+        f"{test['pairs']:,} test pairs, every one scored by every system. Precisions, exact match "
+        f"and MRR@10 are in percent. BLEU: {evaluations.signature}."
+    )
+    unknown = ""
+    if test["unknown_words"] is not None:
+        share = 100 * test["unknown_words"] / test["words"]
+        unknown = f" ({share:.1f} % of the words of the next queries)"
+    yield Paragraph(
+        "Raw text is the headline: suggestions are held against what was really asked, and an "
+        "<unk> never matches. Below it, with <unk>, the paper's way: every unknown word"
+        f"{unknown} is one token, <unk>, and matches. The paper's figures are those of the whole "
+        "AOL log, at its sizes. The best of ours in each column, yardsticks counted, is bold. "
+        "Layers: Q over tokens of a query, S over queries, D of the decoder. MB are those of "
+        "single precision, with the number of parameters."
+    )
+    counts = {len(evaluations.results(system)) for system in inputs.scored("main", "variant")}
+    if counts and max(counts) > 1:
+        yield Paragraph(
+            "Figures of several runs, which differ in their seeds, are means; the lowest and the "
+            "highest stand with them."
+        )
+
+
+def _data(inputs: Inputs) -> Iterator[Block]:
+    if inputs.manifest.stats is None:
+        yield Paragraph("Left out: no `stats`.")
+        return
+    stats = read_json(inputs.manifest.stats)
+    if not isinstance(stats, dict) or not SPLITS.keys() <= stats.get("splits", {}).keys():
+        raise InputError(
+            "no counts of train, valid and test",
+            "give the stats.json of mtn-log-to-sessions",
+            inputs.manifest.stats,
+        )
+    splits = stats["splits"]
+    ours = sum(split["sessions"] for split in splits.values())
+    theirs = sum(split.sessions for split in paper.SPLITS.values())
+    rows = []
+    for name, title in SPLITS.items():
+        split, printed = splits[name], paper.SPLITS[name]
+        cells = [
+            title,
+            f"{split['sessions']:,}",
+            f"{printed.sessions:,}",
+            f"{100 * split['sessions'] / ours:.1f} %",
+            f"{100 * printed.sessions / theirs:.1f} %",
+            f"{split['pairs']:,}",
+            f"{printed.pairs:,}",
+        ]
+        rows.append(list(map(Cell, cells)))
+    head = ["", "sessions", "the paper's", "share", "the paper's", "pairs", "the paper's"]
+    yield Table(head, rows)
+    yield Paragraph(
+        f"Words seen at least 8 times in training: {stats['vocabulary']:,}; the paper's "
+        f"vocabulary: {paper.VOCABULARY:,}. The paper says it split by 95 / 2.5 / 2.5; its figures "
+        "are 90 / 5 / 5."
+    )
+
+
+def _scores(inputs: Inputs, group: str, printed: Mapping[str, paper.PaperRow]) -> Iterator[Block]:
+    if not inputs.manifest.of_group(group):
+        if printed:
+            yield Paragraph(f"Left out: no system of the group `{group}`.")
+        return
+    systems = inputs.scored(group)
+    if inputs.evaluations is None or not systems:
+        yield Paragraph(NO_SCORES)
+        return
+    yield score_table(systems, inputs.evaluations, inputs.sizes, printed)
+    unsized = [s.label for s in systems if s.label not in inputs.sizes and group in s.groups]
+    if unsized:
+        yield Paragraph(
+            f"No size and layers of {', '.join(unsized)}: they need a `checkpoint`, and `data`."
+        )
+
+
+def _bleu(inputs: Inputs) -> Iterator[Block]:
+    systems = inputs.scored("main")
+    if inputs.evaluations is None or not systems:
+        yield Paragraph(NO_SCORES)
+        return
+    bars = []
+    for system in systems:
+        heights = {text: inputs.evaluations.figure(system, text, "bleu") for text in TEXTS}
+        if system.paper in paper.MAIN:
+            printed = paper.MAIN[str(system.paper)].scores["bleu"]
+            heights["paper"] = Figure.of([printed])
+        bars.append((system.label, heights))
+    alt = "BLEU of each system on raw text, with unknown words as a token, and in the paper"
+    yield Picture("bleu", bleu_chart(bars), alt)
+
+
+def _positions(inputs: Inputs) -> Iterator[Block]:
+    systems = inputs.scored("main")
+    if inputs.evaluations is None or not systems:
+        yield Paragraph(NO_SCORES)
+        return
+    panels: Dict[str, Dict[str, Dict[str, Figure]]] = {title: {} for title in PANELS.values()}
+    for system in systems:
+        groups = inputs.evaluations.groups(system, "position")
+        for name, title in PANELS.items():
+            found = {
+                place: Figure.of([run["raw"].get(name) for run in runs])
+                for place, runs in groups.items()
+            }
+            known = {place: figure for place, figure in found.items() if figure is not None}
+            if known:
+                panels[title][system.label] = known
+    panels = {title: lines for title, lines in panels.items() if lines}
+    yield Paragraph("On raw text; 2 is a session's second query. The paper has no such figures.")
+    alt = "Scores of each system by the place of the next query in its session"
+    yield Picture("positions", position_chart(panels, inputs.looks), alt)
+    for text in TEXTS:
+        if all(result.get(text) for s in systems for result in inputs.evaluations.results(s)):
+            yield position_table(systems, inputs.evaluations, text)
+
+
+def _curves(inputs: Inputs) -> Iterator[Block]:
+    curves = {
+        system.label: [read_curve(run.training_log) for run in system.runs if run.training_log]
+        for system in inputs.manifest.systems
+    }
+    curves = {label: runs for label, runs in curves.items() if runs}
+    if not curves:
+        yield Paragraph("Left out: no run has a `training_log`.")
+        return
+    yield Paragraph(
+        "Cross entropy without smoothing, in bits a token of the dictionary; the range is that of "
+        "validation. The paper has no such figures."
+    )
+    alt = "Training and validation loss of each system against updates"
+    yield Picture("curves", learning_curves(curves, inputs.looks), alt)
+
+
+def _samples(inputs: Inputs) -> Iterator[Block]:
+    manifest = inputs.manifest
+    if not inputs.text.sessions or not any(map(suggestion_files, manifest.systems)):
+        yield Paragraph(
+            "Left out: they need `test`, `sample_lines`, and `suggestions` of a run. Only sessions "
+            "that are named there are ever shown."
+        )
+        return
+    yield Paragraph(
+        f"The first {SHOWN} suggestions of each system's first run; ✓ is what was asked next. The "
+        "paper's own samples are real people's queries, and are not repeated here: its Table 3."
+    )
+    for session, suggestions in read_samples(manifest, inputs.text):
+        yield Heading(f"Line {session.line}", 3)
+        yield Paragraph(f"{'  ›  '.join(session.queries)}  ›  asked next: {session.next_query}")
+        rows = []
+        for label, ranked in suggestions.items():
+            cells = [
+                Cell(f"✓ {text}" if is_next else text or "(empty)", strong=is_next)
+                for text, is_next in ranked
+            ]
+            cells += [Cell("")] * (SHOWN - len(ranked))
+            rows.append([Cell(label), *cells])
+        head = ["", *map(str, range(1, SHOWN + 1))]
+        yield Table(head, rows, words=len(head))
+
+
+def _attention(inputs: Inputs) -> Iterator[Block]:
+    manifest = inputs.manifest
+    system = next((s for s in manifest.systems if s.label == manifest.attention), None)
+    runs = system.runs if system else []
+    checkpoint = next((run.checkpoint for run in runs if run.checkpoint), None)
+    if checkpoint is None or manifest.data is None or not inputs.text.sessions:
+        yield Paragraph(
+            "Left out: it needs `attention`, a `checkpoint` of that system, `data`, `test` and "
+            "`sample_lines`."
+        )
+        return
+    found = read_attention(checkpoint, manifest.data, inputs.text.sessions)
+    if not found:
+        yield Paragraph("Left out: each of the `sample_lines` has one query only.")
+        return
+    yield Paragraph(
+        f"{manifest.attention}: how much, in percent, each query (a row) takes from itself and "
+        "from those before it (columns, by number); the mean of the heads. Later queries are "
+        "hidden from it. Sessions of one query are not drawn. The paper has no such picture."
+    )
+    alt = "Attention among the queries of each sample session, a map a layer"
+    yield Picture("attention", attention_maps(found), alt)
+
+
+def _notes(inputs: Inputs) -> Iterator[Block]:
+    if inputs.evaluations is None:
+        return
+    left = unshown(inputs.manifest, inputs.evaluations)
+    if left:
+        yield Paragraph(f"Evaluated, but in no run of the manifest: {', '.join(left)}.")
+    for note in dict.fromkeys(inputs.evaluations.notes):
+        yield Paragraph(note)

@@ -1,0 +1,43 @@
+"""Learning curves from what `fairseq-train` printed, with --log-format simple, tqdm or json."""
+
+import json
+import re
+from pathlib import Path
+from typing import Dict, List, NamedTuple, Tuple
+
+from ..errors import InputError
+
+Points = List[Tuple[int, float]]  # updates, bits a token
+
+_LINE = re.compile(r"\| (train_inner|valid) \| (.*)")
+_FIELD = re.compile(r"(?:valid_)?(nll_loss|num_updates)[ =]([^\s,|]+)")
+
+
+class Curve(NamedTuple):
+    training: Points
+    validation: Points
+
+
+def read_curve(path: Path) -> Curve:
+    """Without label smoothing and entropy (`nll_loss`), so that criterions compare.
+
+    An update that a resumed run repeats counts as it was the last time.
+    """
+    found: Dict[str, Dict[int, float]] = {"train_inner": {}, "valid": {}}
+    with open(path, encoding="utf-8", errors="replace") as stream:
+        for line in stream:
+            match = _LINE.search(line)
+            fields = _fields(match[2]) if match else {}
+            if match and {"nll_loss", "num_updates"} <= fields.keys():
+                found[match[1]][int(fields["num_updates"])] = fields["nll_loss"]
+    if not found["valid"]:
+        raise InputError(
+            "no validation in it", "give all that fairseq-train printed, with --log-format", path
+        )
+    return Curve(*(sorted(points.items()) for points in found.values()))
+
+
+def _fields(text: str) -> Dict[str, float]:
+    if text.startswith("{"):
+        text = ", ".join(f"{name}={value}" for name, value in json.loads(text).items())
+    return {name: float(value) for name, value in _FIELD.findall(text)}
