@@ -27,7 +27,12 @@ class System(NamedTuple):
     groups: List[str]
     paper: Optional[str]
     arch: Optional[str]
+    data: Optional[Path]  # where its dictionary is not that of the others
     runs: List[Run]
+
+    def checkpoint(self) -> Optional[Path]:
+        """Of the first run that has one."""
+        return next((run.checkpoint for run in self.runs if run.checkpoint), None)
 
 
 class Manifest(NamedTuple):
@@ -86,6 +91,7 @@ def _system(entry: "_Entry") -> System:
         entry.texts("group"),
         entry.text("paper"),
         entry.text("arch"),
+        entry.path("data"),
         [_run(run) for run in entry.entries("runs")],
     )
     entry.refuse_others()

@@ -73,9 +73,9 @@ def read_inputs(manifest: Manifest) -> Inputs:
     models = [system.label for system in manifest.systems if system.label not in yardsticks]
     sizes = {}
     for system in manifest.systems:
-        checkpoint = next((run.checkpoint for run in system.runs if run.checkpoint), None)
-        if checkpoint is not None and manifest.data is not None:
-            sizes[system.label] = size_of(load(checkpoint, manifest.data)[0])
+        checkpoint, data = system.checkpoint(), system.data or manifest.data
+        if checkpoint is not None and data is not None:
+            sizes[system.label] = size_of(load(checkpoint, data)[0])
     evaluations = read_evaluations(manifest)
     text = read_sample_text(manifest, evaluations)
     return Inputs(manifest, evaluations, sizes, styles(models, yardsticks), text)
@@ -205,20 +205,34 @@ def _positions(inputs: Inputs) -> Iterator[Block]:
 
 
 def _curves(inputs: Inputs) -> Iterator[Block]:
-    curves = {
-        system.label: [read_curve(run.training_log) for run in system.runs if run.training_log]
-        for system in inputs.manifest.systems
-    }
-    curves = {label: runs for label, runs in curves.items() if runs}
-    if not curves:
+    systems = [
+        system for system in inputs.manifest.systems if any(run.training_log for run in system.runs)
+    ]
+    if not systems:
         yield Paragraph("Left out: no run has a `training_log`.")
         return
     yield Paragraph(
         "Cross entropy without smoothing, in bits a token of the dictionary; the range is that of "
         "validation. The paper has no such figures."
     )
-    alt = "Training and validation loss of each system against updates"
-    yield Picture("curves", learning_curves(curves, inputs.looks), alt)
+    apart = [system.label for system in systems if system.data is not None]
+    if apart:
+        yield Paragraph(
+            f"Left out: {', '.join(apart)}, of other tokens, whose bits do not compare."
+        )
+    alike = [system for system in systems if system.data is None]
+    main = [system for system in alike if "main" in system.groups]
+    others = [system for system in alike if system not in main]
+    for name, shown in (("curves", main), ("curves-others", others)):
+        if shown:
+            curves = {
+                system.label: [
+                    read_curve(run.training_log) for run in system.runs if run.training_log
+                ]
+                for system in shown
+            }
+            alt = "Validation and training loss against updates: " + ", ".join(curves)
+            yield Picture(name, learning_curves(curves, inputs.looks), alt)
 
 
 def _samples(inputs: Inputs) -> Iterator[Block]:
@@ -251,15 +265,15 @@ def _samples(inputs: Inputs) -> Iterator[Block]:
 def _attention(inputs: Inputs) -> Iterator[Block]:
     manifest = inputs.manifest
     system = next((s for s in manifest.systems if s.label == manifest.attention), None)
-    runs = system.runs if system else []
-    checkpoint = next((run.checkpoint for run in runs if run.checkpoint), None)
-    if checkpoint is None or manifest.data is None or not inputs.text.sessions:
+    checkpoint = system.checkpoint() if system else None
+    data = (system.data if system else None) or manifest.data
+    if checkpoint is None or data is None or not inputs.text.sessions:
         yield Paragraph(
             "Left out: it needs `attention`, a `checkpoint` of that system, `data`, `test` and "
             "`sample_lines`."
         )
         return
-    found = read_attention(checkpoint, manifest.data, inputs.text.sessions)
+    found = read_attention(checkpoint, data, inputs.text.sessions)
     if not found:
         yield Paragraph("Left out: each of the `sample_lines` has one query only.")
         return
