@@ -1,0 +1,333 @@
+#!/usr/bin/env python3
+"""The paper's experiment on the AOL excerpt, on a machine without a GPU.
+
+    python examples/aol_small/experiment.py LOG [--output runs/aol_small]
+
+LOG is what users_to_log.py wrote. All models have as many parameters outside the words' tables and
+as many updates; learning rate and dropout are chosen for each on validation data. May be stopped at
+any moment: called again, it does what is missing. It ends with report.md and report.html.
+"""
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Dict, List, NamedTuple
+
+from parts import Part, once, run_all, tell
+from recipes import SYSTEMS, Settings, System, first_search, second_search
+
+YARDSTICKS = {
+    "echo": "Echo the last query",
+    "last": "Count what followed the last query, else echo",
+    "session": "Count what followed the session, else echo",
+}
+BEAM = 10
+
+_VALID_LOSS = re.compile(r"\| valid \|.*?\| nll_loss ([0-9.]+) ")
+
+
+class Plan(NamedTuple):
+    """What all systems of an experiment have in common.
+
+    Args:
+        title: of the report
+        about: a sentence for its head: data, machine, budget
+        systems: by name
+        settings: learning rate and dropout of each; searched on validation data where there is none
+        training: flags of fairseq-train
+        search: further flags of a try on validation data
+        generation: flags of fairseq-generate
+        threshold: words seen less often in training are <unk>
+        pieces: how many word pieces, for systems that read them
+        seeds: how many
+    """
+
+    title: str
+    about: str
+    systems: Dict[str, System]
+    settings: Dict[str, Settings]
+    training: str
+    search: str
+    generation: str
+    threshold: int
+    pieces: int
+    seeds: int
+
+
+class Experiment:
+    """All parts, in the folder `output`.
+
+    Args:
+        plan: what is compared
+        logs: in AOL's format
+        output: folder; what is there already is not done again
+        at_once: parts that run at the same time
+    """
+
+    def __init__(self, plan: Plan, logs: List[Path], output: Path, at_once: int) -> None:
+        self.plan, self.output, self.at_once = plan, output.resolve(), at_once
+        self.logs = " ".join(str(log.resolve()) for log in logs)
+        self.seeds = range(1, plan.seeds + 1)
+
+    def run(self) -> None:
+        tell("== data")
+        run_all(self.data_parts(), at_once=1)
+        run_all(map(self.yardstick, YARDSTICKS), self.at_once)
+        tell("== learning rate and dropout")
+        settings = {**self.choose_settings(), **self.plan.settings}
+        for name, chosen in settings.items():
+            tell(f"{name}: {chosen.name}")
+        tell("== models")
+        run_all(self.model_parts(settings), self.at_once)
+        tell("== scores and report")
+        self.evaluation().run()
+        self.write_manifest(settings)
+        self.report().run()
+        tell(f"{self.output}/report/report.md")
+
+    def print_commands(self) -> None:
+        """What `run` would do; of the tries on validation data, the first of each."""
+        searched = {name: first_search()[0] for name in self._searched()}
+        tries = [self._try(name, settings) for name, settings in searched.items()]
+        models = self.model_parts({**searched, **self.plan.settings})
+        yardsticks = list(map(self.yardstick, YARDSTICKS))
+        ends = [self.evaluation(), self.report()]
+        for part in [*self.data_parts(), *yardsticks, *tries, *models, *ends]:
+            for _, command in part.commands:
+                tell(command)
+
+    def data_parts(self) -> List[Part]:
+        kinds = {False, *(system.pieces for system in self.plan.systems.values())}
+        return [self.data(pieces) for pieces in sorted(kinds)]
+
+    def model_parts(self, settings: Dict[str, Settings]) -> List[Part]:
+        """All of one seed before the next, so that a run cut short has compared them all."""
+        return [
+            self.model(name, settings[system.settings_of or name], seed)
+            for seed in self.seeds
+            for name, system in self.plan.systems.items()
+        ]
+
+    def data(self, pieces: bool) -> Part:
+        """Text and binarised text, in words or in word pieces."""
+        folder = self.data_folder(pieces)
+        text = f"{folder}/text"
+        prefixes = " ".join(f"--{split}pref {text}/{split}" for split in ("train", "valid", "test"))
+        return Part(
+            folder,
+            [
+                (
+                    "sessions",
+                    f"mtn-log-to-sessions {self.logs} --output {text}"
+                    + (f" --sentencepiece {self.plan.pieces}" if pieces else ""),
+                ),
+                ("clean", f"rm -rf {folder}/data-bin"),
+                (
+                    "binarise",
+                    "fairseq-preprocess --user-dir mtn_fairseq --task session_to_query"
+                    " --source-lang session --target-lang next --joined-dictionary"
+                    f" --thresholdsrc {0 if pieces else self.plan.threshold} {prefixes}"
+                    f" --destdir {folder}/data-bin --workers 2",
+                ),
+            ],
+        )
+
+    def data_folder(self, pieces: bool) -> Path:
+        return self.output / ("pieces" if pieces else "words")
+
+    def yardstick(self, method: str) -> Part:
+        text = self.data_folder(pieces=False) / "text"
+        command = f"mtn-yardstick {method} --nbest {BEAM} --train {text}/train --test {text}/test"
+        return Part(self.output / "yardsticks" / method, [("generate", command)])
+
+    def choose_settings(self) -> Dict[str, Settings]:
+        """For each system that does not take another's: rates first, then dropouts."""
+        searched = self._searched()
+        for search in (lambda name: first_search(), lambda name: second_search(self._best(name))):
+            tries = [self._try(name, settings) for name in searched for settings in search(name)]
+            run_all(tries, self.at_once)
+        return {name: self._best(name) for name in searched}
+
+    def _searched(self) -> List[str]:
+        return [
+            name
+            for name, system in self.plan.systems.items()
+            if not system.settings_of and name not in self.plan.settings
+        ]
+
+    def _try(self, name: str, settings: Settings) -> Part:
+        folder = self.output / "search" / f"{name}-{settings.name}"
+        flags = f"{self.plan.search} --no-save"  # its validation loss is all that is wanted
+        return Part(folder, [("train", self._train(self.plan.systems[name], settings, 1, flags))])
+
+    def _best(self, name: str) -> Settings:
+        """Of all that were tried so far."""
+        tried = {
+            settings: self.output / "search" / f"{name}-{settings.name}"
+            for rate in first_search()
+            for settings in [rate, *second_search(rate)]
+        }
+        losses = {
+            settings: validation_loss(folder / "train.log")
+            for settings, folder in tried.items()
+            if (folder / "done").is_file()
+        }
+        return min(losses, key=lambda settings: losses[settings])
+
+    def model(self, name: str, settings: Settings, seed: int) -> Part:
+        """Trained, and asked for suggestions."""
+        system, folder = self.plan.systems[name], self.model_folder(name, seed)
+        data = self.data_folder(system.pieces) / "data-bin"
+        ask = (
+            f"fairseq-generate {data} --user-dir mtn_fairseq --task session_to_query"
+            f" --path {folder}/checkpoints/checkpoint_best.pt"
+            f" --beam {BEAM} --nbest {BEAM} --max-len-b 30 {self.plan.generation}"
+        )
+        keep = f"--save-dir {folder}/checkpoints"
+        return Part(
+            folder,
+            [
+                ("train", self._train(system, settings, seed, keep)),
+                ("generate", ask),
+                ("reference", f"{ask} --score-reference"),
+            ],
+        )
+
+    def model_folder(self, name: str, seed: int) -> Path:
+        return self.output / "models" / f"{name}-{seed}"
+
+    def _train(self, system: System, settings: Settings, seed: int, flags: str) -> str:
+        return (
+            f"fairseq-train {self.data_folder(system.pieces)}/data-bin --user-dir mtn_fairseq"
+            f" --task session_to_query {self.plan.training} {system.flags} {settings.flags}"
+            f" --seed {seed} {flags}"
+        )
+
+    def evaluation(self) -> Part:
+        """Every system against the same test text, in words as typed."""
+        words = self.data_folder(pieces=False)
+        systems = [f"{name}={self.output}/yardsticks/{name}/generate.log" for name in YARDSTICKS]
+        perplexities = []
+        for name in self.plan.systems:
+            for seed in self.seeds:
+                folder = self.model_folder(name, seed)
+                systems.append(f"{name}-{seed}={folder}/generate.log")
+                perplexities.append(f"--perplexity {name}-{seed}={folder}/reference.log")
+        return Part(
+            self.output / "scores",
+            [
+                (
+                    "evaluate",
+                    f"mtn-evaluate {' '.join(systems)} {' '.join(perplexities)}"
+                    f" --test {words}/text/test --train {words}/text/train"
+                    f" --dict {words}/data-bin/dict.next.txt --baseline mtn-1"
+                    f" --json {self.output}/scores.json",
+                )
+            ],
+        )
+
+    def write_manifest(self, settings: Dict[str, Settings]) -> None:
+        """report.json: what mtn-report is to show. No sample lines: these are people's queries."""
+        systems: List[dict] = [
+            {
+                "label": label,
+                "group": "yardstick",
+                "runs": [{"scores": name, "suggestions": f"yardsticks/{name}/generate.log"}],
+            }
+            for name, label in YARDSTICKS.items()
+        ]
+        for name, system in self.plan.systems.items():
+            entry = {"label": system.label, "group": list(system.group)}
+            if system.paper:
+                entry["paper"] = system.paper
+            entry["arch"] = re.search(r"--arch (\S+)", system.flags)[1]
+            entry["runs"] = [
+                {
+                    "seed": seed,
+                    "scores": f"{name}-{seed}",
+                    "checkpoint": f"models/{name}-{seed}/checkpoints/checkpoint_best.pt",
+                    "training_log": f"models/{name}-{seed}/train.log",
+                    "suggestions": f"models/{name}-{seed}/generate.log",
+                }
+                for seed in self.seeds
+            ]
+            systems.append(entry)
+        chosen = "; ".join(
+            f"{self.plan.systems[name].label} {setting.rate:g} and {setting.dropout:g}"
+            for name, setting in settings.items()
+        )
+        manifest = {
+            "schema": 1,
+            "title": self.plan.title,
+            "about": [
+                self.plan.about,
+                f"Learning rate and dropout: {chosen}; other rows take those of the model they "
+                "vary.",
+            ],
+            "stats": "words/text/stats.json",
+            "evaluations": ["scores.json"],
+            "data": "words/data-bin",
+            "test": "words/text/test",
+            "systems": systems,
+        }
+        (self.output / "report.json").write_text(json.dumps(manifest, indent=1) + "\n")
+
+    def report(self) -> Part:
+        folder = self.output / "report"
+        return Part(folder, [("report", f"mtn-report {self.output} --output {folder}")])
+
+
+def validation_loss(log: Path) -> float:
+    """The lowest, in bits a token, from what fairseq-train printed."""
+    return min(map(float, _VALID_LOSS.findall(log.read_text(encoding="utf-8"))))
+
+
+def run_or_print(experiment: Experiment, dry_run: bool, budget: Dict[str, int]) -> None:
+    """A folder that was begun with another log or budget is refused."""
+    if dry_run:
+        return experiment.print_commands()
+    settings = json.dumps({"logs": experiment.logs, **budget}) + "\n"
+    begun = once(experiment.output / "settings.json", lambda: settings)
+    if begun != settings:
+        sys.exit(f"{experiment.output} was begun with {begun.strip()}: name another --output")
+    experiment.run()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("log", type=Path, help="what users_to_log.py wrote")
+    add("--output", type=Path, default=Path("runs/aol_small"), help="folder (%(default)s)")
+    add("--seeds", type=int, default=3, help="of each model (%(default)s)")
+    add("--updates", type=int, default=3500, help="of each model (%(default)s)")
+    add("--search-updates", type=int, default=1000, help="of each try (%(default)s)")
+    add("--at-once", type=int, default=2, help="parts at the same time, a core each (%(default)s)")
+    add("--dry-run", action="store_true", help="print the commands and do nothing")
+    args = parser.parse_args()
+    budget = {"seeds": args.seeds, "updates": args.updates, "search": args.search_updates}
+    plan = Plan(
+        title="The paper's experiment on an excerpt of the AOL log",
+        about=f"1000 users, {args.updates} updates of about 164 pairs, {args.seeds} seeds; "
+        f"learning rate, then dropout, chosen on validation data, {args.search_updates} updates a "
+        "try, seed 1.",
+        systems=SYSTEMS,
+        settings={},
+        training="--optimizer fused_adam --adam-betas '(0.9, 0.98)' --clip-norm 1.0"
+        " --lr-scheduler polynomial_decay --warmup-updates 300 --cpu --no-epoch-checkpoints"
+        " --log-format simple --log-interval 100"
+        f" --max-update {args.updates} --total-num-update {args.updates}",
+        search=f"--max-update {args.search_updates} --total-num-update {args.search_updates}",
+        generation="--cpu --batch-size 64",
+        threshold=5,
+        pieces=4000,
+        seeds=args.seeds,
+    )
+    run_or_print(Experiment(plan, [args.log], args.output, args.at_once), args.dry_run, budget)
+
+
+if __name__ == "__main__":
+    main()

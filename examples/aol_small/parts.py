@@ -1,0 +1,96 @@
+"""Parts of a long experiment: each a folder, done once, and resumed where it was cut."""
+
+import os
+import shlex
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import perf_counter
+from typing import Callable, Iterable, List
+
+ROOT = Path(__file__).resolve().parents[2]
+DONE = "done"
+
+_say = threading.Lock()
+
+
+class Part:
+    """A folder that some commands fill.
+
+    Args:
+        folder: of this part alone
+        commands: in order; what they print is added to `NAME.log` of (name, command)
+    """
+
+    def __init__(self, folder: Path, commands: List[tuple]) -> None:
+        self.folder, self.commands = folder, commands
+
+    @property
+    def done(self) -> bool:
+        return (self.folder / DONE).is_file()
+
+    def run(self) -> None:
+        if self.done:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        seconds = 0.0
+        for name, command in self.commands:
+            seconds += self._command(name, command)
+        (self.folder / f"{DONE}.new").write_text(f"{seconds:.0f} seconds in this call\n")
+        os.replace(self.folder / f"{DONE}.new", self.folder / DONE)
+
+    def _command(self, name: str, command: str) -> float:
+        tell(f"{self.folder.name}: {command}")
+        start = perf_counter()
+        log = self.folder / f"{name}.log"
+        # Training goes on from its checkpoint, so its log does as well; all else starts again.
+        with open(log, "a" if name == "train" else "w", encoding="utf-8") as printed:
+            ended = subprocess.run(
+                shlex.split(command),
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                env=environment(),
+                cwd=ROOT,
+            )
+        if ended.returncode:
+            last = "".join(log.open(encoding="utf-8").readlines()[-5:])
+            raise SystemExit(f"{log}: failed, and can be called again; its last lines:\n{last}")
+        return perf_counter() - start
+
+
+def run_all(parts: Iterable[Part], at_once: int) -> None:
+    """Several at a time, a core each. The first failure stops what has not begun."""
+    waiting = [part for part in parts if not part.done]
+    with ThreadPoolExecutor(at_once) as pool:
+        running = [pool.submit(part.run) for part in waiting]
+        try:
+            for number, (part, future) in enumerate(zip(waiting, running), 1):
+                future.result()
+                tell(f"[{number} of {len(waiting)}] {part.folder.name}: done")
+        except BaseException:
+            for future in running:
+                future.cancel()
+            raise
+
+
+def once(path: Path, make: Callable[[], str]) -> str:
+    """The text of a small file, made the first time."""
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_name(f"{path.name}.new")
+        new.write_text(make(), encoding="utf-8")
+        os.replace(new, path)
+    return path.read_text(encoding="utf-8")
+
+
+def environment() -> dict:
+    """The commands of the environment that runs this, one core each."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+
+
+def tell(text: str) -> None:
+    with _say:
+        print(text, flush=True)

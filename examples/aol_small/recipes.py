@@ -1,0 +1,136 @@
+"""What the experiment compares: each system's flags, and what is searched on validation data."""
+
+from typing import Dict, List, NamedTuple, Tuple
+
+# As many parameters outside the words' tables for all: 0.99 to 1.00 million.
+_TRANSFORMER = (
+    "--encoder-embed-dim 128 --encoder-attention-heads 4 --share-decoder-input-output-embed"
+)
+_PRE_NORM = "--encoder-normalize-before --decoder-normalize-before"
+_MTN = f"--arch mtn {_TRANSFORMER} {_PRE_NORM} --encoder-ffn-embed-dim 256"
+_FLAT = f"--arch transformer_session {_TRANSFORMER}"
+_LSTM = "--encoder-embed-dim 128 --encoder-hidden-size"
+
+_SMOOTHED = "--criterion label_smoothed_cross_entropy --label-smoothing 0.05"
+_ENTROPY = "--criterion entropy_regularized_cross_entropy"
+_SESSIONS = f"{_SMOOTHED} --batch-size 64"  # of 2.6 pairs on average
+_PAIRS = f"{_SMOOTHED} --batch-size 164"
+_FLAT_3_2 = f"{_FLAT} --encoder-layers 3 --decoder-layers 2 --encoder-ffn-embed-dim 409 {_PAIRS}"
+_FLAT_4_3 = f"{_FLAT} --encoder-layers 4 --decoder-layers 3 --encoder-ffn-embed-dim 256 {_PAIRS}"
+
+RATES = (0.001, 0.002, 0.004)
+DROPOUTS = (0.1, 0.2, 0.3)
+
+
+class System(NamedTuple):
+    """One row of the tables.
+
+    Args:
+        label: as shown
+        flags: of fairseq-train
+        group: where the report shows it
+        paper: which of the paper's rows stands beside it
+        settings_of: whose learning rate and dropout it takes; its own are searched by default
+        pieces: trained on word pieces
+    """
+
+    label: str
+    flags: str
+    group: Tuple[str, ...]
+    paper: str = ""
+    settings_of: str = ""
+    pieces: bool = False
+
+
+SYSTEMS: Dict[str, System] = {
+    "seq2seq": System(
+        "Seq2Seq with attention",
+        f"--arch seq2seq_attn {_LSTM} 134 {_PAIRS}",
+        ("main",),
+        paper="seq2seq_attn",
+    ),
+    "hlstm": System(
+        "Hierarchical LSTM",
+        f"--arch hlstm {_LSTM} 116 {_SESSIONS}",
+        ("main",),
+        paper="hlstm",
+    ),
+    "mnsrf": System(
+        "M-NSRF", f"--arch mnsrf {_LSTM} 116 --batch-size 64 {_ENTROPY}", ("main",), paper="mnsrf"
+    ),
+    "transformer": System(
+        "Transformer 3 + 2",
+        _FLAT_3_2,
+        ("main", "ablation"),
+        paper="transformer",
+    ),
+    "mtn": System(
+        "MTN 2Q 1S + 2",
+        f"{_MTN} --level-layers 2,1 {_SESSIONS}",
+        ("main", "ablation", "variant"),
+        paper="mtn",
+    ),
+    "transformer-deeper": System(
+        "Transformer 4 + 3",
+        _FLAT_4_3,
+        ("ablation",),
+        settings_of="transformer",
+    ),
+    "mtn-no-session-level": System(
+        "MTN 3Q + 3, no session level",
+        f"{_MTN} --level-layers 3 {_SESSIONS}",
+        ("ablation",),
+        settings_of="mtn",
+    ),
+    "mtn-query": System(
+        "MTN, decoder context query",
+        f"{_MTN} --level-layers 2,1 --decoder-context query {_SESSIONS}",
+        ("variant",),
+        settings_of="mtn",
+    ),
+    "mtn-vector": System(
+        "MTN, vector projection",
+        f"{_MTN} --level-layers 2,1 --query-projection vector {_SESSIONS}",
+        ("variant",),
+        settings_of="mtn",
+    ),
+    "mtn-pieces": System(
+        "MTN, word pieces",
+        f"{_MTN} --level-layers 2,1 {_SESSIONS}",
+        ("variant",),
+        settings_of="mtn",
+        pieces=True,
+    ),
+    "transformer-pieces": System(
+        "Transformer 3 + 2, word pieces",
+        _FLAT_3_2,
+        ("variant",),
+        settings_of="transformer",
+        pieces=True,
+    ),
+}
+
+
+class Settings(NamedTuple):
+    """What is chosen on validation data."""
+
+    rate: float
+    dropout: float
+
+    @property
+    def flags(self) -> str:
+        return f"--lr {self.rate} --dropout {self.dropout}"
+
+    @property
+    def name(self) -> str:
+        return f"lr{self.rate}-dropout{self.dropout}"
+
+
+def first_search() -> List[Settings]:
+    """The learning rate, at the middle dropout."""
+    return [Settings(rate, DROPOUTS[1]) for rate in RATES]
+
+
+def second_search(best: Settings) -> List[Settings]:
+    """Then the dropout, at the best learning rate."""
+    return [best._replace(dropout=dropout) for dropout in DROPOUTS if dropout != best.dropout]

@@ -1,0 +1,124 @@
+"""The experiments of examples/aol and examples/aol_small: what they would run, and their parts."""
+
+import shlex
+import sys
+
+import pytest
+from fairseq import options
+from processes import ROOT, run
+
+sys.path.insert(0, str(ROOT / "examples/aol_small"))
+from experiment import validation_loss
+from parts import Part, once, run_all
+
+
+def commands(script, log, *flags):
+    said = run(f"python examples/{script}/experiment.py {log} --dry-run {' '.join(flags)}").stdout
+    return [shlex.split(line) for line in said.splitlines() if line]
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("aol")
+    for number in (1, 2):
+        (folder / f"user-ct-test-collection-0{number}.txt.gz").touch()
+    return commands("aol", folder)
+
+
+@pytest.fixture(scope="module")
+def small():
+    return commands("aol_small", "log.tsv", "--seeds", "2")
+
+
+def trained(lines):
+    return [
+        options.parse_args_and_arch(options.get_training_parser(), flags)
+        for command, *flags in lines
+        if command == "fairseq-train"
+    ]
+
+
+def test_the_papers_models_and_epochs(paper):
+    runs = trained(paper)
+    assert {args.arch for args in runs} == {
+        "mtn_aol",
+        "transformer_aol",
+        "seq2seq_attn_aol",
+        "hlstm_aol",
+        "mnsrf_aol",
+    }
+    assert {args.max_epoch for args in runs} == {5} and not any(args.cpu for args in runs)
+    assert {args.criterion for args in runs if args.arch == "mnsrf_aol"} == {
+        "entropy_regularized_cross_entropy"
+    }
+
+
+def test_small_models_differ_in_what_is_compared_only(small):
+    runs = [args for args in trained(small) if not args.no_save]
+    assert len(runs) == 2 * 11 and {args.seed for args in runs} == {1, 2}
+    for flag in ("max_update", "optimizer", "warmup_updates", "clip_norm", "lr_scheduler", "cpu"):
+        assert len({str(getattr(args, flag)) for args in runs}) == 1, flag
+    # Whole sessions, of 2.6 pairs, or pairs.
+    whole = {"mtn", "hlstm", "mnsrf"}
+    assert {args.batch_size for args in runs if args.arch in whole} == {64}
+    assert {args.batch_size for args in runs if args.arch not in whole} == {164}
+
+
+def test_what_is_made_is_what_is_read(paper, small):
+    """Each checkpoint, log and folder that a command names was named by one before."""
+    for lines in (paper, small):
+        made = " ".join(" ".join(line) for line in lines)
+        for command, *flags in lines:
+            if command == "fairseq-generate":
+                checkpoint = flags[flags.index("--path") + 1]
+                assert f"--save-dir {checkpoint.rsplit('/', 1)[0]} " in f"{made} "
+                data = flags[0]
+                assert f"--destdir {data} " in made
+        (evaluate,) = [line for line in lines if line[0] == "mtn-evaluate"]
+        systems = [word for word in evaluate if word.endswith("/generate.log")]
+        models = sum("--score-reference" in line for line in lines)
+        assert len(systems) == models + 3  # and the yardsticks
+
+
+def test_a_part_is_done_once(tmp_path):
+    part = Part(tmp_path / "one", [("write", f"sh -c 'echo x >> {tmp_path}/times'")])
+    for _ in range(2):
+        run_all([part], at_once=2)
+    assert (tmp_path / "times").read_text() == "x\n"
+
+
+def test_a_part_that_failed_is_done_again_and_says_why(tmp_path):
+    ready = tmp_path / "ready"
+    command = f"sh -c 'echo waiting; test -e {ready}'"
+    part = Part(tmp_path / "one", [("train", command)])
+    with pytest.raises(SystemExit, match=r"(?s)train\.log: failed.*waiting"):
+        run_all([part], at_once=1)
+    assert not part.done
+    ready.touch()
+    run_all([part], at_once=1)
+    assert part.done
+    assert (tmp_path / "one/train.log").read_text() == "waiting\nwaiting\n"
+
+
+def test_a_failure_stops_what_has_not_begun(tmp_path):
+    bad = Part(tmp_path / "bad", [("run", "false")])
+    later = [Part(tmp_path / f"later{i}", [("run", "sleep 0.2")]) for i in range(20)]
+    with pytest.raises(SystemExit):
+        run_all([bad, *later], at_once=1)
+    assert not later[-1].done
+
+
+def test_a_small_file_is_made_once(tmp_path):
+    path = tmp_path / "folder/file"
+    assert once(path, lambda: "first") == once(path, lambda: "second") == "first"
+
+
+def test_validation_loss_is_the_lowest(tmp_path):
+    log = tmp_path / "train.log"
+    log.write_text(
+        "INFO | train | epoch 001 | loss 9 | nll_loss 1.0 | ppl 2\n"
+        "INFO | valid | epoch 001 | valid on 'valid' subset | loss 7 | nll_loss 6.5 | ppl 90\n"
+        "INFO | valid | epoch 002 | valid on 'valid' subset | loss 6 | nll_loss 5.25 | ppl 38\n"
+        "INFO | valid | epoch 003 | valid on 'valid' subset | loss 6 | nll_loss 5.5 | ppl 45\n"
+    )
+    assert validation_loss(log) == 5.25
