@@ -130,6 +130,13 @@ def _check(manifest: Manifest) -> None:
             f"name one of {', '.join(labels)}",
             manifest.file,
         )
+    if any(s.label == manifest.attention and s.data is not None for s in manifest.systems):
+        raise InputError(
+            f"`attention`: {manifest.attention} has `data` of its own, and reads other tokens than "
+            "those of `test`",
+            "name a system without",
+            manifest.file,
+        )
 
 
 class _Entry:

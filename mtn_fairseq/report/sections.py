@@ -266,14 +266,13 @@ def _attention(inputs: Inputs) -> Iterator[Block]:
     manifest = inputs.manifest
     system = next((s for s in manifest.systems if s.label == manifest.attention), None)
     checkpoint = system.checkpoint() if system else None
-    data = (system.data if system else None) or manifest.data
-    if checkpoint is None or data is None or not inputs.text.sessions:
+    if checkpoint is None or manifest.data is None or not inputs.text.sessions:
         yield Paragraph(
             "Left out: it needs `attention`, a `checkpoint` of that system, `data`, `test` and "
             "`sample_lines`."
         )
         return
-    found = read_attention(checkpoint, data, inputs.text.sessions)
+    found = read_attention(checkpoint, manifest.data, inputs.text.sessions)
     if not found:
         yield Paragraph("Left out: each of the `sample_lines` has one query only.")
         return

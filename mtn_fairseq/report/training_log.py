@@ -10,7 +10,7 @@ from ..errors import InputError
 Points = List[Tuple[int, float]]  # updates, bits a token
 
 _LINE = re.compile(r"\| (train_inner|valid) \| (.*)")
-_FIELD = re.compile(r"(?:valid_)?(nll_loss|num_updates)[ =]([^\s,|]+)")
+_FIELD = re.compile(r"(?<!\w)(?:valid_)?(loss|nll_loss|num_updates)[ =]([^\s,|]+)")
 
 
 class Curve(NamedTuple):
@@ -19,7 +19,8 @@ class Curve(NamedTuple):
 
 
 def read_curve(path: Path) -> Curve:
-    """Without label smoothing and entropy (`nll_loss`), so that criterions compare.
+    """Without label smoothing and entropy (`nll_loss`), so that criterions compare; where it is
+    not logged, `loss` is the same (`cross_entropy`).
 
     An update that a resumed run repeats counts as it was the last time.
     """
@@ -28,8 +29,9 @@ def read_curve(path: Path) -> Curve:
         for line in stream:
             match = _LINE.search(line)
             fields = _fields(match[2]) if match else {}
-            if match and {"nll_loss", "num_updates"} <= fields.keys():
-                found[match[1]][int(fields["num_updates"])] = fields["nll_loss"]
+            loss = fields.get("nll_loss", fields.get("loss"))
+            if match and loss is not None and "num_updates" in fields:
+                found[match[1]][int(fields["num_updates"])] = loss
     if not found["valid"]:
         raise InputError(
             "no validation in it", "give all that fairseq-train printed, with --log-format", path
