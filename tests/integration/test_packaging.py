@@ -20,6 +20,7 @@ SCRIPTS = {
     "mtn-check-text",
     "mtn-evaluate",
     "mtn-log-to-sessions",
+    "mtn-report",
     "mtn-sample-log",
     "mtn-user-dir",
     "mtn-yardstick",
