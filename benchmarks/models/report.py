@@ -3,7 +3,16 @@
 from pathlib import Path
 from typing import Any, Dict, List, Sequence
 
-from systems import HLSTM, MTN, MTN_ADAPTIVE, MTN_QUERY, STOCK, STOCK_LSTM, UNROLLED
+from systems import (
+    HLSTM,
+    MTN,
+    MTN_ADAPTIVE,
+    MTN_QUERY,
+    STOCK,
+    STOCK_LSTM,
+    UNROLLED,
+    UNROLLED_ADAPTIVE,
+)
 
 Rows = List[Dict[str, Any]]
 
@@ -13,6 +22,7 @@ STYLES = {
     MTN_QUERY: ("#56B4E9", "v"),
     MTN_ADAPTIVE: ("#009E73", "s"),
     UNROLLED: ("#CC79A7", "D"),
+    UNROLLED_ADAPTIVE: ("#F0E442", "d"),
     STOCK: ("#D55E00", "^"),
     STOCK_LSTM: ("#999999", "x"),
     HLSTM: ("#E69F00", "P"),
@@ -34,6 +44,8 @@ def write_report(results: Dict[str, Any], folder: Path) -> None:
         text += ["## Peak memory of the process, GiB", "", memory_table(results["memory"]), ""]
     if "peak" in results:
         text += ["## Share of the machine's matrix-multiply peak", "", peak_table(results["peak"])]
+    if "shares" in results:
+        text += ["", "## Where mtn's time goes", "", shares_table(results["shares"])]
     (folder / "tables.md").write_text("\n".join(text).rstrip() + "\n", encoding="utf-8")
     if "training" in results and "decoding" in results:
         draw_speed(results, folder / "speed.png")
@@ -45,9 +57,9 @@ def training_table(rows: Rows) -> str:
     body = []
     for words in _values(rows, "at"):
         at = {row["system"]: row for row in rows if row["at"] == words}
-        unrolled = at[MTN]["pairs_per_second"] / at[UNROLLED]["pairs_per_second"]
         for system, row in at.items():
-            note = f"{unrolled:.2f} × unrolled" if system == MTN else ""
+            unrolled = {MTN: UNROLLED, MTN_ADAPTIVE: UNROLLED_ADAPTIVE}.get(system)
+            note = f"{row['ratio'] / at[unrolled]['ratio']:.2f} × unrolled" if unrolled else ""
             body.append([f"{words:,}", system, _parameters(row), *_speed(row), note])
     head = ["words", "system", "parameters", "pairs/s", "× stock transformer", ""]
     return _table(head, body)
@@ -94,6 +106,15 @@ def peak_table(rows: Rows) -> str:
         for row in rows
     ]
     return _table(["words", "system", "GFLOP/s in training", "GFLOP/s peak", "share"], body)
+
+
+def shares_table(rows: Rows) -> str:
+    kinds = list(rows[0]["shares"])
+    body = [
+        [f"{row['words']:,}", row["work"], *(f"{row['shares'][kind]:.0%}" for kind in kinds)]
+        for row in rows
+    ]
+    return _table(["words", "work", *kinds], body)
 
 
 def draw_speed(results: Dict[str, Any], path: Path) -> None:

@@ -6,6 +6,7 @@ MTN = "mtn"
 MTN_QUERY = "mtn, context query"
 MTN_ADAPTIVE = "mtn, adaptive softmax"
 UNROLLED = "mtn, unrolled"
+UNROLLED_ADAPTIVE = "mtn, adaptive softmax, unrolled"
 STOCK = "stock transformer"
 STOCK_LSTM = "stock lstm"
 HLSTM = "hlstm"
@@ -53,18 +54,17 @@ def flags_of(
     mtn = ["--arch", "mtn", "--level-layers", levels, "--level-sizes", level_sizes]
     mtn += ["--encoder-embed-dim", str(size.width), "--encoder-ffn-embed-dim", str(2 * size.width)]
     mtn += ["--encoder-attention-heads", heads, "--optimizer", "fused_adam"]
+    one_by_one = ["--session-parallel", "never", "--batch-size", str(pairs)]
+    adaptive = ["--adaptive-softmax-cutoff", f"{vocabulary // 20},{vocabulary // 5}"]
+    adaptive += ["--criterion", "adaptive_loss", "--ddp-backend", "legacy_ddp"]
     # Large for sources of 32 queries; on the benchmark's sessions nothing is cut.
     long = ["--max-source-positions", "1024"]
     each: Dict[str, List[str]] = {
         MTN: [*mtn, *SEPARATE, *sessions],
         MTN_QUERY: [*mtn, *SEPARATE, *sessions, "--decoder-context", "query"],
-        MTN_ADAPTIVE: [
-            *mtn,
-            *sessions,
-            *("--adaptive-softmax-cutoff", f"{vocabulary // 20},{vocabulary // 5}"),
-            *("--criterion", "adaptive_loss", "--ddp-backend", "legacy_ddp"),
-        ],
-        UNROLLED: [*mtn, *SEPARATE, "--session-parallel", "never", "--batch-size", str(pairs)],
+        MTN_ADAPTIVE: [*mtn, *sessions, *adaptive],
+        UNROLLED_ADAPTIVE: [*mtn, *one_by_one, *adaptive],
+        UNROLLED: [*mtn, *SEPARATE, *one_by_one],
         STOCK: _stock(size.width, heads, pairs),
         STOCK_LSTM: [
             *("--task", "translation", "--arch", "lstm", "--share-all-embeddings"),

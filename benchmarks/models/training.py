@@ -13,6 +13,7 @@ from fairseq.trainer import Trainer
 
 PACKAGE = Path(__file__).resolve().parents[2] / "mtn_fairseq"
 COMMON = ["--cpu", "--lr", "0.0001", "--dropout", "0.1", "--log-format", "none"]
+COMMON += ["--num-workers", "0"]  # no process beside this one
 COMMON += ["-s", "session", "-t", "next", "--user-dir", str(PACKAGE)]
 
 

@@ -1,0 +1,40 @@
+"""Where the time of a worker goes, by kinds of torch's operations."""
+
+from typing import Dict
+
+from measure import Worker
+from torch.profiler import ProfilerActivity, profile
+
+# The first kind that has a part of an operation's name takes it; what is left is "other".
+KINDS = {
+    "attention": ("scaled_dot_product", "_softmax"),
+    "log softmax": ("log_softmax", "nll_loss", "logsumexp", "exp_"),
+    "matrix multiplication": ("aten::mm", "addmm", "bmm", "matmul", "linear"),
+    "dropout": ("bernoulli", "dropout"),
+    "optimizer": ("optimizer", "adam", "_foreach"),
+    "layer norm": ("layer_norm",),
+    "best words": ("topk", "sort"),
+    "moving and filling": ("copy", "index", "gather", "scatter", "cat", "fill", "zero", "clone"),
+}
+
+
+def time_shares(worker: Worker, steps: int) -> Dict[str, float]:
+    """Share of each kind; an operation counts without those it calls."""
+    worker.step()
+    with profile(activities=[ProfilerActivity.CPU]) as profiled:
+        for _ in range(steps):
+            worker.step()
+    times = dict.fromkeys([*KINDS, "other"], 0.0)
+    for operation in profiled.key_averages():
+        times[_kind(operation.key.lower())] += operation.self_cpu_time_total
+    total = sum(times.values())
+    return {kind: time / total for kind, time in times.items()}
+
+
+def _kind(name: str) -> str:
+    if "log_softmax" in name:
+        return "log softmax"
+    for kind, parts in KINDS.items():
+        if any(part in name for part in parts):
+            return kind
+    return "other"
