@@ -85,7 +85,9 @@ def _own_rows(
 def _facts(system: System, evaluations: Evaluations, size: Optional[Size]) -> _Facts:
     if "yardstick" in system.groups:
         return _Facts()
-    runs = Cell(str(len(evaluations.results(system))))
+    seeds = [str(run.seed) for run in system.runs if run.scores and run.seed is not None]
+    named = f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}" if seeds else ""
+    runs = Cell(str(len(evaluations.results(system))), named)
     if size is None:
         return _Facts(Cell(MISSING), runs, Cell(MISSING))
     return _Facts(_layers(size), runs, Cell(f"{size.megabytes:,.1f}", f"{size.parameters:,}"))

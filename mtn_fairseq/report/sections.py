@@ -23,7 +23,7 @@ from .training_log import read_curve
 
 SPLITS = {"train": "Training", "valid": "Validation", "test": "Test"}
 PANELS = {"bleu": "BLEU", "exact": "exact match, %", "mrr@10": "MRR@10, %"}
-NO_SCORES = "Left out: no run has both `scores` and one of the `evaluations` they stand in."
+NO_SCORES = "Left out: no run has both scores and one of the evaluations they stand in."
 
 
 class Inputs(NamedTuple):
@@ -102,8 +102,7 @@ def _how_to_read(inputs: Inputs) -> Iterator[Block]:
         "Layers: Q over tokens of a query, S over queries, D of the decoder. MB are those of "
         "single precision, with the number of parameters."
     )
-    counts = {len(evaluations.results(system)) for system in inputs.scored("main", "variant")}
-    if counts and max(counts) > 1:
+    if any(len(evaluations.results(system)) > 1 for system in inputs.manifest.systems):
         yield Paragraph(
             "Figures of several runs, which differ in their seeds, are means; the lowest and the "
             "highest stand with them."
@@ -112,7 +111,7 @@ def _how_to_read(inputs: Inputs) -> Iterator[Block]:
 
 def _data(inputs: Inputs) -> Iterator[Block]:
     if inputs.manifest.stats is None:
-        yield Paragraph("Left out: no `stats`.")
+        yield Paragraph("Left out: no stats.")
         return
     stats = read_json(inputs.manifest.stats)
     if not isinstance(stats, dict) or not SPLITS.keys() <= stats.get("splits", {}).keys():
@@ -149,17 +148,20 @@ def _data(inputs: Inputs) -> Iterator[Block]:
 def _scores(inputs: Inputs, group: str, printed: Mapping[str, paper.PaperRow]) -> Iterator[Block]:
     if not inputs.manifest.of_group(group):
         if printed:
-            yield Paragraph(f"Left out: no system of the group `{group}`.")
+            yield Paragraph(f"Left out: no system of the group {group}.")
         return
     systems = inputs.scored(group)
     if inputs.evaluations is None or not systems:
         yield Paragraph(NO_SCORES)
         return
     yield score_table(systems, inputs.evaluations, inputs.sizes, printed)
+    unscored = [s.label for s in inputs.manifest.of_group(group) if s not in systems]
+    if unscored:
+        yield Paragraph(f"Left out: {', '.join(unscored)}, without scores.")
     unsized = [s.label for s in systems if s.label not in inputs.sizes and group in s.groups]
     if unsized:
         yield Paragraph(
-            f"No size and layers of {', '.join(unsized)}: they need a `checkpoint`, and `data`."
+            f"No size and layers of {', '.join(unsized)}: they need a checkpoint, and data."
         )
 
 
@@ -209,7 +211,7 @@ def _curves(inputs: Inputs) -> Iterator[Block]:
         system for system in inputs.manifest.systems if any(run.training_log for run in system.runs)
     ]
     if not systems:
-        yield Paragraph("Left out: no run has a `training_log`.")
+        yield Paragraph("Left out: no run has a training_log.")
         return
     yield Paragraph(
         "Cross entropy without smoothing, in bits a token of the dictionary; the range is that of "
@@ -239,13 +241,13 @@ def _samples(inputs: Inputs) -> Iterator[Block]:
     manifest = inputs.manifest
     if not inputs.text.sessions or not any(map(suggestion_files, manifest.systems)):
         yield Paragraph(
-            "Left out: they need `test`, `sample_lines`, and `suggestions` of a run. Only sessions "
+            "Left out: they need test, sample_lines, and suggestions of a run. Only sessions "
             "that are named there are ever shown."
         )
         return
     yield Paragraph(
         f"The first {SHOWN} suggestions of each system's first run; ✓ is what was asked next. The "
-        "paper's own samples are real people's queries, and are not repeated here: its Table 3."
+        "paper's own samples are real people's queries, and are not repeated here."
     )
     for session, suggestions in read_samples(manifest, inputs.text):
         yield Heading(f"Line {session.line}", 3)
@@ -268,13 +270,13 @@ def _attention(inputs: Inputs) -> Iterator[Block]:
     checkpoint = system.checkpoint() if system else None
     if checkpoint is None or manifest.data is None or not inputs.text.sessions:
         yield Paragraph(
-            "Left out: it needs `attention`, a `checkpoint` of that system, `data`, `test` and "
-            "`sample_lines`."
+            "Left out: it needs attention, a checkpoint of that system, data, test and "
+            "sample_lines."
         )
         return
     found = read_attention(checkpoint, manifest.data, inputs.text.sessions)
     if not found:
-        yield Paragraph("Left out: each of the `sample_lines` has one query only.")
+        yield Paragraph("Left out: each of the sample_lines has one query only.")
         return
     yield Paragraph(
         f"{manifest.attention}: how much, in percent, each query (a row) takes from itself and "

@@ -65,8 +65,8 @@ def test_models_on_raw_text_with_unk_and_as_in_the_paper(report):
     assert lines[4:9] == [
         "| echo | raw text |  |  |  | 19.0 | 18.0 | 17.0 | 16.0 | 10.12 | 5.0 | 6.0 |",
         r"|  | with \<unk\> |  |  |  | 20.0 | 19.0 | 18.0 | 17.0 | 10.62 | 5.2 | 6.2 |",
-        "| MTN | raw text | – | 1 | – | **39.0** | **38.0** | **37.0** | **36.0** | **20.12** "
-        "| **10.0** | **11.0** |",
+        "| MTN | raw text | – | 1 (seed 1) | – | **39.0** | **38.0** | **37.0** | **36.0** "
+        "| **20.12** | **10.0** | **11.0** |",
         r"|  | with \<unk\> |  |  |  | **40.0** | **39.0** | **38.0** | **37.0** | **20.62** "
         "| **10.2** | **11.2** |",
         "|  | the paper's | 3Q, 2S, 3D |  | 407 (101,684,540) | 35.7 | 21.5 | 14.9 | 10.2 | 14.62 "
@@ -97,7 +97,7 @@ def test_several_runs_are_a_mean_and_a_range(experiment, report):
     experiment.mtn["runs"] += [{"seed": n, "scores": f"mtn-{n}"} for n in (2, 3)]
     text = report()
     (row,) = [line for line in section(text, "Models") if line.startswith("| MTN")]
-    assert row.startswith("| MTN | raw text | – | 3 | – | **42.0** (39.0–44.0) | **41.0** (38.0")
+    assert row.startswith("| MTN | raw text | – | 3 (seeds 1, 2, 3) | – | **42.0** (39.0–44.0) | ")
     assert "| **21.62** (20.12–22.62) |" in row
     assert "are means; the lowest and the highest stand with them" in text
     assert "in no run of the manifest: unasked." in text
@@ -225,6 +225,11 @@ def test_each_section_without_its_inputs_says_so(experiment, report):
     for title in ("Data", "Models", "BLEU", "Layers", "By place", "Learning", "Sample", "What the"):
         assert section(text, title)[2].startswith("Left out: "), title
     assert not list((experiment.folder / "out").glob("*.png"))
+
+
+def test_a_system_without_scores_is_not_forgotten(experiment, report):
+    experiment.manifest["systems"].append({"label": "later", "group": "main", "runs": [{}]})
+    assert "Left out: later, without scores." in section(report(), "Models")[-3:]
 
 
 def test_without_a_dictionary_there_are_scores_on_raw_text_only(experiment, report):
