@@ -29,7 +29,7 @@ table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tab
 th, td { padding: .25rem .6rem; text-align: right; vertical-align: top; white-space: nowrap; }
 th { color: var(--soft); font-weight: 600; border-bottom: 1px solid var(--ink); }
 .word { text-align: left; }
-td.word:first-child, .words td { white-space: normal; min-width: 6.5rem; max-width: 12rem; }
+td.word:first-child, .words td { white-space: normal; min-width: 6.5rem; max-width: 18rem; }
 th:first-child, td:first-child { padding-left: 0; position: sticky; left: 0;
   background: var(--paper); }
 tr.start > td { border-top: 1px solid var(--line); }

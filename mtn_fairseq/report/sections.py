@@ -198,7 +198,10 @@ def _positions(inputs: Inputs) -> Iterator[Block]:
             if known:
                 panels[title][system.label] = known
     panels = {title: lines for title, lines in panels.items() if lines}
-    yield Paragraph("On raw text; 2 is a session's second query. The paper has no such figures.")
+    yield Paragraph(
+        "On raw text; 2 is a session's second query. Where no 4-gram matches, as may be among few "
+        "pairs, BLEU is 0. The paper has no such figures."
+    )
     alt = "Scores of each system by the place of the next query in its session"
     yield Picture("positions", position_chart(panels, inputs.looks), alt)
     for text in TEXTS:
