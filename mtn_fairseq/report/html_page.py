@@ -15,7 +15,7 @@ STYLE = """
   --band: #f4f5f8; --link: #0060a0; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e6ea; --paper: #17181c; --line: #3a3b42;
   --soft: #a3a4ad; --band: #202127; --link: #7cc0f0; } }
-body { margin: 0 auto; max-width: 70rem; padding: 1rem 1.25rem 4rem; color: var(--ink);
+body { margin: 0 auto; max-width: 76rem; padding: 1rem 1.25rem 4rem; color: var(--ink);
   background: var(--paper); font: 1rem/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 1rem 0; }
 h2 { font-size: 1.25rem; margin: 2.5rem 0 .5rem; border-top: 1px solid var(--line);
@@ -30,6 +30,7 @@ th, td { padding: .25rem .6rem; text-align: right; vertical-align: top; white-sp
 th { color: var(--soft); font-weight: 600; border-bottom: 1px solid var(--ink); }
 .word { text-align: left; }
 td.word:first-child, .words td { white-space: normal; min-width: 6.5rem; max-width: 18rem; }
+@media (min-width: 60rem) { td.word:first-child { min-width: 8.5rem; } }
 th:first-child, td:first-child { padding-left: 0; position: sticky; left: 0;
   background: var(--paper); }
 tr.start > td { border-top: 1px solid var(--line); }

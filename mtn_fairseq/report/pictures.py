@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 WIDTH = 9.0  # inches
+_LETTER = 0.085  # of an average one
 _CELL = 0.5  # of an attention map
 DPI = 160
 # Okabe and Ito's colours without their yellow, which is too pale for lines.
@@ -251,7 +252,7 @@ def attention_maps(sessions: Sequence[Attention]) -> bytes:
     layers = max(len(session.layers) for session in sessions)
     sizes = [len(session.queries) for session in sessions]
     longest = max(len(_shortened(query)) for session in sessions for query in session.queries)
-    width = 0.085 * longest + layers * (_CELL * max(sizes) + 0.3) + 1.2
+    width = _LETTER * longest + layers * (_CELL * max(sizes) + 0.3) + 1.2
     drawing = _drawing(sum(_CELL * size + 0.75 for size in sizes), width)
     grid = drawing.subplots(len(sessions), layers, squeeze=False, height_ratios=sizes)
     for row, session in zip(grid, sessions):
@@ -302,7 +303,9 @@ def _png(drawing: "Drawing") -> bytes:
 
 def _legend(drawing: "Drawing", axes: "Axes") -> None:
     handles, labels = axes.get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 4))
+    fitting = int(WIDTH / (0.75 + _LETTER * max(map(len, labels))))
+    columns = max(1, min(len(labels), fitting))
+    drawing.legend(handles, labels, loc="outside upper center", ncols=columns)
 
 
 def _flat(axes: Any) -> List["Axes"]:

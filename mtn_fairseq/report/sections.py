@@ -157,11 +157,11 @@ def _scores(inputs: Inputs, group: str, printed: Mapping[str, paper.PaperRow]) -
     yield score_table(systems, inputs.evaluations, inputs.sizes, printed)
     unscored = [s.label for s in inputs.manifest.of_group(group) if s not in systems]
     if unscored:
-        yield Paragraph(f"Left out: {', '.join(unscored)}, without scores.")
+        yield Paragraph(f"Left out: {'; '.join(unscored)}: without scores.")
     unsized = [s.label for s in systems if s.label not in inputs.sizes and group in s.groups]
     if unsized:
         yield Paragraph(
-            f"No size and layers of {', '.join(unsized)}: they need a checkpoint, and data."
+            f"No size and layers of {'; '.join(unsized)}: they need a checkpoint, and data."
         )
 
 
@@ -223,7 +223,7 @@ def _curves(inputs: Inputs) -> Iterator[Block]:
     apart = [system.label for system in systems if system.data is not None]
     if apart:
         yield Paragraph(
-            f"Left out: {', '.join(apart)}, of other tokens, whose bits do not compare."
+            f"Left out: {'; '.join(apart)}: of other tokens, whose bits do not compare."
         )
     alike = [system for system in systems if system.data is None]
     main = [system for system in alike if "main" in system.groups]
@@ -236,7 +236,7 @@ def _curves(inputs: Inputs) -> Iterator[Block]:
                 ]
                 for system in shown
             }
-            alt = "Validation and training loss against updates: " + ", ".join(curves)
+            alt = "Validation and training loss against updates: " + "; ".join(curves)
             yield Picture(name, learning_curves(curves, inputs.looks), alt)
 
 

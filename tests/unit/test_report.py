@@ -165,6 +165,12 @@ def test_only_named_sessions_are_shown(experiment, report):
     assert "rome" not in text and "Line 1" not in text
 
 
+def test_samples_come_in_the_order_of_the_manifest(experiment, report):
+    with_samples(experiment, [2, 1])
+    lines = section(report(), "Sample suggestions")
+    assert [line for line in lines if line.startswith("###")] == ["### Line 2", "### Line 1"]
+
+
 def test_what_was_asked_next_is_marked(experiment, report):
     with_samples(experiment, [1])
     assert "| echo | **✓ london** | rome | paris |" in section(report(), "Sample")
@@ -229,7 +235,7 @@ def test_each_section_without_its_inputs_says_so(experiment, report):
 
 def test_a_system_without_scores_is_not_forgotten(experiment, report):
     experiment.manifest["systems"].append({"label": "later", "group": "main", "runs": [{}]})
-    assert "Left out: later, without scores." in section(report(), "Models")[-3:]
+    assert "Left out: later: without scores." in section(report(), "Models")[-3:]
 
 
 def test_without_a_dictionary_there_are_scores_on_raw_text_only(experiment, report):
@@ -403,7 +409,7 @@ def test_curves_of_other_tokens_are_not_drawn_beside(experiment, report):
     del plain["data"]
     experiment.manifest["systems"] += [pieces, plain]
     lines = "\n".join(section(report(), "Learning curves"))
-    assert "Left out: pieces, of other tokens" in lines
+    assert "Left out: pieces: of other tokens" in lines
     assert "updates: MTN](curves.png)" in lines and "updates: plain](curves-others.png)" in lines
 
 
