@@ -242,6 +242,8 @@ class Experiment:
             entry = {"label": system.label, "group": list(system.group)}
             if system.paper:
                 entry["paper"] = system.paper
+            if system.pieces:  # another dictionary
+                entry["data"] = "pieces/data-bin"
             entry["arch"] = re.search(r"--arch (\S+)", system.flags)[1]
             entry["runs"] = [
                 {
