@@ -25,6 +25,8 @@ def padded_sizes(batches: Sequence[np.ndarray]) -> PaddedSizes:
 
 def describe_batches(rows: Sequence[Tuple[np.ndarray, np.ndarray]]) -> str:
     """Lengths of the sources and of the targets of each batch -> a line for the log."""
+    if not rows:
+        return "no batches"
     sources, targets = (padded_sizes(side) for side in zip(*rows))
     pairs = sum(len(lengths) for _, lengths in rows)
     return (

@@ -91,6 +91,7 @@ class SessionToQueryTask(TranslationTask):
         self.longest_source = cfg.max_source_positions
         self.trains_whole_sessions = False  # until a model is built that can
         self.padding_costs = ""  # a remark on what the model spends on it
+        self.batches_described = False  # once is enough
         self.lines_answered = 0  # by fairseq-interactive, which numbers each buffer from 0
         self.separators: List[int] = find_separators(
             src_dict, str(Path(utils.split_paths(cfg.data)[0]) / f"dict.{cfg.source_lang}.txt")
@@ -156,10 +157,10 @@ class SessionToQueryTask(TranslationTask):
         self, dataset: FairseqDataset, *args: Any, **options: Any
     ) -> EpochBatchIterator:
         batches = super().get_batch_iterator(dataset, *args, **options)
-        if dataset is self.datasets.get(self.cfg.train_subset) and options.get("epoch", 1) == 1:
+        if dataset is self.datasets.get(self.cfg.train_subset) and not self.batches_described:
             rows = [dataset.row_lengths(np.asarray(batch)) for batch in batches.frozen_batches]
-            if rows:
-                logger.info(f"training: {describe_batches(rows)}{self.padding_costs}")
+            logger.info(f"training: {describe_batches(rows)}{self.padding_costs}")
+            self.batches_described = True
         return batches
 
     def build_dataset_for_inference(

@@ -39,6 +39,7 @@ def trained(request, tmp_path_factory):
         " --maximize-best-checkpoint-metric",
     )
     assert re.search(r"valid on 'valid' subset .* bleu ", log.stdout + log.stderr)
+    assert (log.stdout + log.stderr).count("padding: ") == 1
     return request.param, text, data, folder / "save/checkpoint_last.pt"
 
 

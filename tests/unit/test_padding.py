@@ -14,6 +14,10 @@ def test_by_hand():
     assert sizes.padding == pytest.approx(2 / 11)
 
 
+def test_no_batch():
+    assert describe_batches([]) == "no batches"
+
+
 def test_one_batch_of_pairs():
     """Sources of 2 and 5 tokens, targets of 3 and 2."""
     pairs = pairs_dataset(unrolled([[A], [B, C], [D]]))
