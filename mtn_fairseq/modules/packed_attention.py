@@ -87,7 +87,7 @@ class PackedAttention(MultiheadAttention):
             self._heads(plan.asked, self.k_proj(key)),
             self._heads(plan.asked, self.v_proj(value)),
             plan.visible.unsqueeze(1),
-            self.dropout_module.p if self.training else 0.0,
+            self._dropout,
         )
         return self.out_proj(plan.asking.pick_up(mixed.transpose(1, 2).flatten(2)).unsqueeze(1))
 
@@ -122,8 +122,14 @@ class PackedAttention(MultiheadAttention):
         )
         visible = None if hidden is None else ~hidden[:, None, None]
         asking = self._split(self.q_proj(query), query.size(1) // len(keys))
-        mixed = attend(asking, keys, values, visible, 0.0)  # (B, H, R/B, C/H)
+        mixed = attend(asking, keys, values, visible, self._dropout)  # (B, H, R/B, C/H)
         return self.out_proj(mixed.transpose(1, 2).flatten(2).view_as(query))
+
+    @property
+    def _dropout(self) -> float:
+        """Also outside training, if fairseq-generate is told to --retain-dropout."""
+        dropping = self.training or self.dropout_module.apply_during_inference
+        return self.dropout_module.p if dropping else 0.0
 
     def _split(self, tokens: Tensor, together: int) -> Tensor:
         """(1, R, C) -> (R / together, H, together, C/H)"""

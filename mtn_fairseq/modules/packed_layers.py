@@ -88,7 +88,10 @@ class PackedEncoder(TransformerEncoderBase):
 
     def encode(self, tokens: Tensor, position: Tensor, plan: AttentionPlan) -> Tensor:
         """tokens (n,) at position (n,) -> codes (n, C)"""
-        x = _embed(self, tokens, position).unsqueeze(1)
+        x = _at_positions(self, self.embed_scale * self.embed_tokens(tokens), position)
+        if self.quant_noise is not None:
+            x = self.quant_noise(x)
+        x = x.unsqueeze(1)
         for layer in self.layers:
             x = layer(x, encoder_padding_mask=plan)
         if self.layer_norm is not None:
@@ -132,7 +135,10 @@ class PackedDecoder(TransformerDecoderBase):
         to_source: AttentionPlan,
     ) -> Tensor:
         """tokens (R,) at position (R,), codes (n, C) -> features (R, C)"""
-        x, codes = _embed(self, tokens, position).unsqueeze(1), codes.unsqueeze(1)
+        x = self.embed_scale * self.embed_tokens(tokens)
+        if self.quant_noise is not None:  # before the positions, unlike in fairseq's encoder
+            x = self.quant_noise(x)
+        x, codes = _at_positions(self, x, position).unsqueeze(1), codes.unsqueeze(1)
         for layer in self.layers:
             x, *_ = layer(x, codes, to_source, self_attn_padding_mask=among_targets)
         if self.layer_norm is not None:
@@ -149,18 +155,14 @@ def _wrapped(layer: nn.Module, cfg: TransformerConfig) -> nn.Module:
     )
 
 
-def _embed(
-    part: Union[TransformerEncoderBase, TransformerDecoderBase], tokens: Tensor, position: Tensor
+def _at_positions(
+    part: Union[TransformerEncoderBase, TransformerDecoderBase], x: Tensor, position: Tensor
 ) -> Tensor:
-    """(n,), (n,) -> (n, C): what fairseq's encoder and decoder do with unpacked tokens."""
-    x = part.embed_scale * part.embed_tokens(tokens)
+    """(n, C), (n,) -> (n, C): what fairseq's encoder and decoder do with embedded tokens."""
     if part.embed_positions is not None:
         # fairseq counts positions off a row of tokens; so count a row as long as the longest.
-        row = tokens.new_full((1, int(position.max()) + 1), part.padding_idx + 1)
+        row = position.new_full((1, int(position.max()) + 1), part.padding_idx + 1)
         x = x + part.embed_positions(row).squeeze(0)[position]
     if part.layernorm_embedding is not None:
         x = part.layernorm_embedding(x)
-    x = part.dropout_module(x)
-    if part.quant_noise is not None:
-        x = part.quant_noise(x)
-    return x
+    return part.dropout_module(x)

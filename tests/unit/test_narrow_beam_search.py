@@ -9,6 +9,7 @@ from fairseq.sequence_generator import SequenceGenerator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sessions import ALL_MODELS, DICTIONARY, batch, build, random_sessions
+from test_packed_layers import TRANSFORMERS
 
 from mtn_fairseq.generation.narrow_beam_search import NarrowSequenceGenerator, largest
 
@@ -62,6 +63,18 @@ def test_hypotheses_are_fairseqs(name, beam):
         lengths.update(len(tokens) for answer in expected for tokens, *_ in answer)
         assert_same(answers(NarrowSequenceGenerator, model, sessions, beam_size=beam), expected)
     assert len(lengths) > 1
+
+
+@pytest.mark.parametrize("name", TRANSFORMERS)
+@pytest.mark.parametrize("beam", [1, 4])
+def test_hypotheses_of_a_model_that_is_ready_for_inference(name, beam):
+    """As fairseq-generate makes it: asked for no attention weights, it has a way of its own."""
+    model = restless(build(*ALL_MODELS[name])[1])
+    sessions = random_sessions(beam, 6)
+    expected = answers(SequenceGenerator, model, sessions, beam_size=beam)
+    model.make_generation_fast_(need_attn=False)
+    assert_same(answers(SequenceGenerator, model, sessions, beam_size=beam), expected)
+    assert_same(answers(NarrowSequenceGenerator, model, sessions, beam_size=beam), expected)
 
 
 @pytest.mark.parametrize(

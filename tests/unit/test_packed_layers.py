@@ -1,12 +1,17 @@
 """Packed tokens: what fairseq's own encoder and decoder make of the same tokens in padded rows."""
 
+import copy
+
 import pytest
 import torch
 from fairseq.models.transformer import TransformerDecoderBase, TransformerEncoderBase
-from fairseq.modules import MultiheadAttention
+from fairseq.modules import FairseqDropout, MultiheadAttention
 from sessions import (
     ALL_MODELS,
+    DICTIONARY,
     LOGIT_TOLERANCE,
+    SEPARATORS,
+    SMALL,
     assert_close,
     batch,
     build,
@@ -14,6 +19,7 @@ from sessions import (
     targets,
 )
 
+from mtn_fairseq.modules.mtn_encoder import within_queries
 from mtn_fairseq.modules.packed_attention import AttentionPlan, Grid, PackedAttention, attend
 from mtn_fairseq.modules.session_layout import SessionLayout
 from mtn_fairseq.modules.target_plans import plan_targets
@@ -56,6 +62,18 @@ def test_target_plans_by_hand():
     ]
 
 
+@pytest.mark.parametrize("last_query_only", [True, False])
+def test_every_place_sees_something(last_query_only):
+    """Or its softmax is no number, and neither are the gradients of all keys it was asked with."""
+    src_tokens, _ = batch(random_sessions(6, 5))
+    layout = SessionLayout(src_tokens, SEPARATORS, DICTIONARY.pad())
+    real = torch.tensor([[True] * length + [False] * (5 - length) for length in (5, 2, 4, 1, 3)])
+    plans = plan_targets(layout, real, layout.last_row, last_query_only)
+    for plan in (plans.among_targets, plans.to_source, within_queries(layout)):
+        assert not plan.asking.is_full
+        assert plan.visible.any(2).all()
+
+
 @pytest.mark.parametrize("fused", [True, False])
 def test_attention_is_fairseqs(fused, monkeypatch):
     """Tokens of three rows; also by the formula, which older torch uses."""
@@ -74,6 +92,56 @@ def test_attention_is_fairseqs(fused, monkeypatch):
     assert_close(found.squeeze(1), grid.pick_up(expected.transpose(0, 1)))
 
 
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("packed", [True, False])
+def test_attention_dropout(packed, fused, monkeypatch):
+    """In training, and where --retain-dropout asks for it; of a row, or of the next token."""
+    if not fused:
+        monkeypatch.delattr(torch.nn.functional, "scaled_dot_product_attention", raising=False)
+    torch.manual_seed(1)
+    attention = PackedAttention(8, 2, dropout=0.5, self_attention=True)
+    x = torch.randn(6, 1, 8) if packed else torch.randn(1, 6, 8)
+    grid = Grid.of(torch.tensor([0, 0, 0, 0, 1, 1]), 2)
+    plan = AttentionPlan(grid, grid, torch.ones(2, 4, 4, dtype=torch.bool))
+
+    def twice():
+        options = {"key_padding_mask": plan} if packed else {"incremental_state": {}}
+        return [attention(x, x, x, need_weights=False, **options)[0] for _ in range(2)]
+
+    one, other = twice()
+    assert not one.equal(other)
+    attention.eval()
+    one, other = twice()
+    assert one.equal(other)
+    attention.dropout_module.apply_during_inference = True
+    one, other = twice()
+    assert not one.equal(other)
+
+
+def test_options_reach_every_attention():
+    flags = f"{SMALL} --level-layers 2,1 --attention-dropout 0.3 --quant-noise-pq 0.1"
+    model = build("mtn", f"{flags} --quant-noise-pq-block-size 4")[1]
+    attentions = [part for part in model.modules() if isinstance(part, PackedAttention)]
+    assert len(attentions) == 2 + 1 + 2 * 2
+    for attention in attentions:
+        assert attention.dropout_module.p == 0.3
+        for projection in (attention.q_proj, attention.k_proj, attention.v_proj):
+            assert projection._forward_pre_hooks  # where fairseq puts its noise
+
+
+@pytest.mark.parametrize("part", ["encoder.query_encoder", "decoder"])
+def test_embedded_tokens_are_dropped_out(part):
+    """With no other dropout, training gives something else each time."""
+    model = copy.deepcopy(build("mtn", f"{SMALL} --level-layers 1,1")[1])
+    for module in model.modules():
+        if isinstance(module, FairseqDropout):
+            module.p = 0.0
+    model.get_submodule(part).dropout_module.p = 0.5
+    src_tokens, src_lengths = batch(random_sessions(2, 2))
+    one, other = (model.train()(src_tokens, src_lengths, targets(1, 2))[0] for _ in range(2))
+    assert (one - other).abs().max() > 0.01
+
+
 def test_what_is_hidden_changes_nothing():
     torch.manual_seed(1)
     queries, keys, values = (torch.randn(2, 1, 3, 4) for _ in range(3))
@@ -85,11 +153,22 @@ def test_what_is_hidden_changes_nothing():
     assert (after[:, :, 2] - before[:, :, 2]).abs().max() > 0.1
 
 
-@pytest.mark.parametrize("name", TRANSFORMERS)
+OPTIONS = [
+    "--no-token-positional-embeddings",
+    "--no-scale-embedding",
+    "--quant-noise-pq 0.1 --quant-noise-pq-block-size 4",
+    "--encoder-layerdrop 0.5 --decoder-layerdrop 0.5",
+    "--decoder-attention-heads 4",
+]
+MODELS = {name: ALL_MODELS[name] for name in TRANSFORMERS}
+MODELS.update({flags: ("mtn", f"{SMALL} --level-layers 2,1 {flags}") for flags in OPTIONS})
+
+
+@pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("left_pad", [True, False])
 def test_a_decoder_of_packed_targets_is_fairseqs_own(name, left_pad):
     """The same codes in padded rows, to the same layers, as the generator gives them."""
-    model = build(*ALL_MODELS[name])[1]
+    model = build(*MODELS[name])[1]
     sessions = random_sessions(3, 5)
     src_tokens, src_lengths = batch(sessions, left_pad=left_pad)
     prev = targets(4, 5)
@@ -102,9 +181,9 @@ def test_a_decoder_of_packed_targets_is_fairseqs_own(name, left_pad):
     assert_close(found[real], expected[real], LOGIT_TOLERANCE)
 
 
-@pytest.mark.parametrize("name", [name for name in TRANSFORMERS if "level" in name])
+@pytest.mark.parametrize("name", [name for name in MODELS if "level" in name or name in OPTIONS])
 def test_an_encoder_of_packed_queries_is_fairseqs_own(name):
-    model = build(*ALL_MODELS[name])[1]
+    model = build(*MODELS[name])[1]
     level_1 = model.encoder.query_encoder
     sessions = random_sessions(5, 4)
     src_tokens, _ = batch(sessions)
