@@ -36,6 +36,8 @@ def load_pairs(
                 min(map(len, datasets)) + 1,
             )
         for side, dataset in zip(sides, datasets):
+            if dataset.supports_prefetch:  # `cached` knows no line before it was told of it
+                dataset.prefetch(range(len(dataset)))
             side.append(dataset)
         if not combine:
             break

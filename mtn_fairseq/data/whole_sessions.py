@@ -28,6 +28,7 @@ class WholeSessionDataset(FairseqDataset):
         shapes = pairs.src.shapes
         ends = np.concatenate([[0], np.cumsum(pairs.tgt_sizes)])
         self.target_tokens = ends[self.last + 1] - ends[self.first]
+        self.longest_target = np.maximum.reduceat(pairs.tgt_sizes, self.first)
         self.source_tokens = shapes.tokens[self.last]
         self.queries = shapes.queries[self.last]
         self.longest_query = shapes.longest[self.last, 0]
@@ -79,8 +80,7 @@ class WholeSessionDataset(FairseqDataset):
         return np.maximum(self.source_tokens[indices], self.target_tokens[indices])
 
     def size(self, index: int) -> Tuple[int, int]:
-        targets = self.pairs.tgt_sizes[self.first[index] : self.last[index] + 1]
-        return int(self.source_tokens[index]), int(targets.max())
+        return int(self.source_tokens[index]), int(self.longest_target[index])
 
     def row_lengths(self, batch: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
         """Of its sources and of all their targets."""
@@ -97,8 +97,11 @@ class WholeSessionDataset(FairseqDataset):
     def filter_indices_by_size(
         self, indices: np.ndarray, max_sizes: Tuple[int, int]
     ) -> Tuple[np.ndarray, List[int]]:
-        """Nothing to filter: sources were made to fit when they were read."""
-        return indices, []
+        """Sessions whose source, or one of whose next queries, is longer than a model or a batch
+        may have; fairseq says how many. Sources larger than the model were cut when read."""
+        longest = np.stack([self.source_tokens[indices], self.longest_target[indices]], 1)
+        too_long = (longest > max_sizes).any(1)
+        return indices[~too_long], indices[too_long].tolist()
 
     def batch_by_size(
         self,

@@ -7,6 +7,7 @@ from fairseq.data import indexed_dataset
 from test_whole_sessions import DICTIONARY, pairs_dataset, random_data
 
 from mtn_fairseq.data import flat_lines
+from mtn_fairseq.data.binarised import load_pairs
 from mtn_fairseq.data.flat_lines import FlatLines, pieces, read_lines
 from mtn_fairseq.data.session_to_query_dataset import SessionSource, SessionToQueryDataset
 from mtn_fairseq.data.whole_sessions import find_sessions
@@ -28,6 +29,22 @@ def test_of_a_file(tmp_path, words, start, stop):
     tokens, sizes = read_lines(binarised(tmp_path / "lines", lines, words), start, stop)
     assert tokens.tolist() == [token for line in lines[start:stop] for token in line]
     assert sizes.tolist() == [len(line) for line in lines[start:stop]]
+
+
+@pytest.mark.parametrize("kind", ["mmap", "lazy", "cached"])
+def test_every_kind_of_file_can_be_read(tmp_path, kind):
+    """`--dataset-impl`: one of them reads nothing that it was not told of before."""
+    lines = [[5, 2], [9, 7, 2]]
+    for side in ("session", "next"):
+        path = tmp_path / f"train.session-next.{side}"
+        builder = indexed_dataset.make_builder(f"{path}.bin", kind, 100)
+        for line in lines:
+            builder.add_item(torch.tensor(line))
+        builder.finalize(f"{path}.idx")
+    for side in load_pairs(
+        str(tmp_path), "train", ("session", "next"), DICTIONARY, kind, combine=False
+    ):
+        assert read_lines(side, 0, 2).tokens.tolist() == [5, 2, 9, 7, 2]
 
 
 def test_starts():

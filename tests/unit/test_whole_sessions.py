@@ -108,6 +108,17 @@ def test_sources_that_were_cut_stand_alone():
     assert whole.first.tolist() == [0, 3]
 
 
+def test_sessions_with_a_part_that_is_too_long_are_told_apart():
+    """Sources of 5 and 2 tokens, longest targets of 3 and 2."""
+    whole = WholeSessionDataset(pairs_dataset(unrolled([[A], [B, C], [D]]) + unrolled([[D], [A]])))
+    assert [whole.size(0), whole.size(1)] == [(5, 3), (2, 2)]
+    both = np.array([1, 0])
+    for limits, kept in (((5, 3), [1, 0]), ((4, 3), [1]), ((5, 2), [1]), ((1, 9), [])):
+        indices, ignored = whole.filter_indices_by_size(both, limits)
+        assert indices.tolist() == kept
+        assert sorted([*kept, *ignored]) == [0, 1]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_every_pair_is_in_exactly_one_batch(seed):
     pairs = pairs_dataset(random_data(seed, sessions=40, with_history=True), shuffle=True)
