@@ -8,7 +8,7 @@ from fairseq.search import BeamSearch, Sampling
 from fairseq.sequence_generator import SequenceGenerator
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sessions import ALL_MODELS, DICTIONARY, batch, build, random_sessions
+from sessions import ALL_MODELS, DICTIONARY, SMALL, batch, build, random_sessions
 from test_packed_layers import TRANSFORMERS
 
 from mtn_fairseq.generation.narrow_beam_search import NarrowSequenceGenerator, largest
@@ -102,6 +102,18 @@ def test_options(name, options):
     assert_same(found, expected)
 
 
+@pytest.mark.parametrize("name", ["2-level", "hlstm"])
+def test_more_hypotheses_than_words(name):
+    model = restless(build(*ALL_MODELS[name])[1])
+    sessions = random_sessions(12, 2)
+    found, expected = (
+        answers(kind, model, sessions, beam_size=2 * len(DICTIONARY))
+        for kind in (NarrowSequenceGenerator, SequenceGenerator)
+    )
+    assert len(found[0]) == len(DICTIONARY) - 1
+    assert_same(found, expected)
+
+
 def test_a_prefix_is_kept():
     model = restless(build(*ALL_MODELS["2-level"])[1])
     sessions = random_sessions(8, 4)
@@ -158,6 +170,10 @@ def test_which_searches_are_narrow():
     assert not narrow(search_strategy=Sampling(DICTIONARY))
     assert not narrow(no_repeat_ngram_size=2)
     assert not narrow(tokens_to_suppress=(DICTIONARY[9],))
+    assert not narrow(eos=DICTIONARY.index("w0"))
+    assert not narrow(lm_model=torch.nn.Identity())
+    adaptive = build("mtn", f"{SMALL} --adaptive-softmax-cutoff 8,16")[1]
+    assert not NarrowSequenceGenerator([adaptive], DICTIONARY).can_be_narrow
 
 
 @given(rows=st.integers(1, 4), width=st.integers(1, 2000), seed=st.integers(0, 999), data=st.data())
