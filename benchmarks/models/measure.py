@@ -2,12 +2,15 @@
 
 import multiprocessing
 import multiprocessing.connection
-import resource
+import re
+from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Callable, Dict, List, Protocol, Tuple
+from typing import Callable, Dict, Hashable, List, Protocol, Tuple, TypeVar
 
 import torch
+
+Name = TypeVar("Name", bound=Hashable)
 
 
 class Worker(Protocol):
@@ -16,9 +19,9 @@ class Worker(Protocol):
     def step(self) -> Tuple[int, float]: ...
 
 
-def pairs_per_second(workers: Dict[str, Worker], rounds: int) -> Dict[str, List[float]]:
+def pairs_per_second(workers: Dict[Name, Worker], rounds: int) -> Dict[Name, List[float]]:
     """Speed of each in each round; one round before, to warm up, does not count."""
-    speeds: Dict[str, List[float]] = {name: [] for name in workers}
+    speeds: Dict[Name, List[float]] = {name: [] for name in workers}
     for turn in range(rounds + 1):
         for name, worker in workers.items():
             pairs, seconds = worker.step()
@@ -27,7 +30,7 @@ def pairs_per_second(workers: Dict[str, Worker], rounds: int) -> Dict[str, List[
     return speeds
 
 
-def ratio(speeds: Dict[str, List[float]], system: str, to: str) -> float:
+def ratio(speeds: Dict[Name, List[float]], system: Name, to: Name) -> float:
     """Round by round, then the middle one."""
     return median(one / other for one, other in zip(speeds[system], speeds[to]))
 
@@ -46,7 +49,9 @@ def peak_gib(work: Callable[[], None]) -> float:
 
 def _tell_peak(work: Callable[[], None], send: multiprocessing.connection.Connection) -> None:
     work()
-    send.send(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+    # Not `getrusage`: its peak is also that of the process that started this one.
+    status = Path("/proc/self/status").read_text()
+    send.send(int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 2**20)
 
 
 def matmul_flops_per_second(size: int = 1024, seconds: float = 2.0) -> float:
@@ -61,11 +66,11 @@ def matmul_flops_per_second(size: int = 1024, seconds: float = 2.0) -> float:
 
 
 def flops_per_second(worker: Worker, steps: int) -> float:
-    """Of the matrix multiplications in some steps, over all their time."""
+    """Of matrix multiplications, over all the time of some steps."""
     from torch.utils.flop_counter import FlopCounterMode
 
-    start = perf_counter()
-    with FlopCounterMode(display=False) as counter:
-        for _ in range(steps):
-            worker.step()
-    return counter.get_total_flops() / (perf_counter() - start)
+    with FlopCounterMode(display=False) as counter:  # counting takes time, so it is not timed
+        counted = sum(worker.step()[0] for _ in range(steps))
+    timed = [worker.step() for _ in range(steps)]
+    speed = sum(pairs for pairs, _ in timed) / sum(seconds for _, seconds in timed)
+    return counter.get_total_flops() / counted * speed

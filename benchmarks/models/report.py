@@ -142,8 +142,8 @@ def draw_speed(results: Dict[str, Any], path: Path) -> None:
     handles = {
         label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels())
     }
-    figure.legend(handles.values(), handles, loc="lower center", ncols=6, fontsize=8, frameon=False)
-    figure.tight_layout(rect=(0, 0.07, 1, 1))
+    figure.legend(handles.values(), handles, loc="lower center", ncols=4, fontsize=8, frameon=False)
+    figure.tight_layout(rect=(0, 0.1, 1, 1))
     figure.savefig(path, dpi=130)
     plt.close(figure)
 
@@ -166,7 +166,7 @@ def draw_growth(growth: Dict[str, Rows], path: Path) -> None:
             axis.set_xticks(_values(rows, "at"), [f"{v:,}" for v in _values(rows, "at")])
             axis.minorticks_off()
             axis.set_xlabel(labels[what])
-        axis.set_ylim(bottom=0)
+        axis.set_ylim(0, 1.08 * max(map(_cost, rows)))
         axis.legend(fontsize=8, frameon=False)
     axes[0].set_ylabel("training, milliseconds a target")
     figure.tight_layout()

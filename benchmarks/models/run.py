@@ -12,7 +12,7 @@ import os
 import platform
 import tempfile
 import warnings
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timezone
 from functools import partial
 from importlib.metadata import version
@@ -68,7 +68,7 @@ class Benchmark:
             row
             for words in SIZES
             for systems in TRAINED
-            for row in self._train_side_by_side(Shape(words), systems, words, STOCK)
+            for row in self._train_side_by_side(words, systems)
             if row["system"] != STOCK or systems == TRAINED[0]
         ]
 
@@ -88,22 +88,32 @@ class Benchmark:
     def growth(self) -> Dict[str, List[Dict[str, Any]]]:
         """At the smallest size: more queries a session, more words, more levels."""
         return {
-            "queries": [
-                row
-                for queries in QUERIES
-                for row in self._train_side_by_side(
-                    Shape(SMALLEST, queries), (MTN, MTN_QUERY, UNROLLED, STOCK), queries, STOCK
-                )
-            ],
-            "words": [
-                row
-                for words in WORDS
-                for row in self._train_side_by_side(
-                    Shape(words), (MTN, MTN_ADAPTIVE, STOCK), words, STOCK, width_of=SMALLEST
-                )
-            ],
+            "queries": self._grow(
+                {queries: Shape(SMALLEST, queries) for queries in QUERIES},
+                (MTN, MTN_QUERY, UNROLLED, STOCK),
+            ),
+            "words": self._grow(
+                {words: Shape(words) for words in WORDS}, (MTN, MTN_ADAPTIVE, STOCK)
+            ),
             "levels": self._levels(),
         }
+
+    def _grow(self, shapes: Dict[int, Shape], systems: tuple) -> List[Dict[str, Any]]:
+        """All shapes take turns too: a curve is not to bend because the machine was busy."""
+        with ExitStack() as corpora:
+            workers = {}
+            for at, shape in shapes.items():
+                data = corpora.enter_context(_corpus(shape))
+                for system in systems:
+                    flags = flags_of(
+                        system, shape.vocabulary, SIZES[SMALLEST], shape.pairs_together
+                    )
+                    workers[at, system] = Training(data, flags)
+            speeds = pairs_per_second(workers, self.rounds)
+        return [
+            _row(worker, speeds, (at, system), (at, STOCK), at=at, system=system)
+            for (at, system), worker in workers.items()
+        ]
 
     def _levels(self) -> List[Dict[str, Any]]:
         """The same data, three separators deep, read with one level, two, three, four."""
@@ -176,45 +186,33 @@ class Benchmark:
                     print(words, work, {kind: f"{s:.0%}" for kind, s in shares.items()}, flush=True)
         return found
 
-    def _train_side_by_side(
-        self,
-        shape: Shape,
-        systems: tuple,
-        at: Any,
-        to: str,
-        width_of: int = 0,
-    ) -> List[Dict[str, Any]]:
-        size = SIZES[width_of or (shape.vocabulary if shape.vocabulary in SIZES else SMALLEST)]
+    def _train_side_by_side(self, words: int, systems: tuple) -> List[Dict[str, Any]]:
+        shape, size = Shape(words), SIZES[words]
         with _corpus(shape) as data:
             workers = {
-                system: Training(
-                    data,
-                    flags_of(system, shape.vocabulary, size, shape.pairs_together),
-                )
+                system: Training(data, flags_of(system, words, size, shape.pairs_together))
                 for system in systems
             }
-            return _rows(workers, self.rounds, to, at=at)
+            return _rows(workers, self.rounds, STOCK, at=words)
 
 
 def _rows(workers: Dict[str, Any], rounds: int, to: str, **at: Any) -> List[Dict[str, Any]]:
     speeds = pairs_per_second(workers, rounds)
-    rows = [
-        {
-            **at,
-            "system": system,
-            "parameters": worker.parameters,
-            "pairs_per_second": median(speeds[system]),
-            "ratio": ratio(speeds, system, to),
-        }
-        for system, worker in workers.items()
+    return [
+        _row(worker, speeds, system, to, **at, system=system) for system, worker in workers.items()
     ]
-    for row in rows:
-        print(
-            f"{at!s:<36} {row['system']:<22} {row['pairs_per_second']:>9.1f} pairs/s "
-            f"{row['ratio']:>6.2f} x {to}",
-            flush=True,
-        )
-    return rows
+
+
+def _row(worker: Any, speeds: Dict[Any, Any], one: Any, to: Any, **known: Any) -> Dict[str, Any]:
+    row = {
+        **known,
+        "parameters": worker.parameters,
+        "pairs_per_second": median(speeds[one]),
+        "ratio": ratio(speeds, one, to),
+    }
+    what = ", ".join(f"{key} {value}" for key, value in known.items())
+    print(f"{what:<60} {row['pairs_per_second']:>9.1f} pairs/s {row['ratio']:>6.2f}", flush=True)
+    return row
 
 
 @contextmanager
