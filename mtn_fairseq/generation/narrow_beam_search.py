@@ -6,6 +6,7 @@ the dictionary (normalise, look for NaN, add up, sort) it does to some dozen. An
 word all hypotheses of a session are one.
 """
 
+from copy import copy
 from typing import Any, Dict, List, Optional, Tuple
 
 import torch
@@ -120,7 +121,9 @@ class NarrowModel(EnsembleModel):
         rows = torch.arange(len(tokens), device=tokens.device)
         if not self.shares_codes:
             firsts = rows[:: self.beam]
-            encoder_out = self.single_model.encoder.reorder_encoder_out(encoder_out, firsts)
+            # A copy: fconv's encoder puts what it picked into the one that it was given.
+            encoder = self.single_model.encoder
+            encoder_out = encoder.reorder_encoder_out(copy(encoder_out), firsts)
         self.share_codes_among(1)
         scores = self._scores(tokens[:: self.beam], encoder_out, incremental_states, temperature)
         self.share_codes_among(self.beam)

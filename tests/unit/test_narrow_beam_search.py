@@ -102,6 +102,24 @@ def test_options(name, options):
     assert_same(found, expected)
 
 
+@pytest.mark.parametrize(
+    ("arch", "flags"),
+    [
+        ("transformer", "--encoder-layers 1 --decoder-layers 2"),
+        ("lstm", "--encoder-hidden-size 16 --decoder-hidden-size 16 --decoder-out-embed-dim 16"),
+        ("fconv", "--encoder-layers [(16,3)] --decoder-layers [(16,3)] --decoder-out-embed-dim 16"),
+    ],
+)
+def test_hypotheses_of_fairseqs_architectures(arch, flags):
+    model = build(arch, f"--encoder-embed-dim 16 --decoder-embed-dim 16 {flags}")[1]
+    longest_first = sorted(random_sessions(13, 4), key=lambda session: -sum(map(len, session)))
+    found, expected = (
+        answers(kind, model, longest_first, beam_size=3)
+        for kind in (NarrowSequenceGenerator, SequenceGenerator)
+    )
+    assert_same(found, expected)
+
+
 @pytest.mark.parametrize("name", ["2-level", "hlstm"])
 def test_more_hypotheses_than_words(name):
     model = restless(build(*ALL_MODELS[name])[1])
