@@ -12,7 +12,7 @@ STOCK_LSTM = "stock lstm"
 HLSTM = "hlstm"
 
 PAIRS = 128  # of a training batch, whatever the system
-SEPARATE = ["--share-decoder-input-output-embed"]  # one table of words, as stock's shared ones
+TIED = ["--share-decoder-input-output-embed"]  # one table of words, as stock's shared ones
 
 
 class Size(NamedTuple):
@@ -60,11 +60,11 @@ def flags_of(
     # Large for sources of 32 queries; on the benchmark's sessions nothing is cut.
     long = ["--max-source-positions", "1024"]
     each: Dict[str, List[str]] = {
-        MTN: [*mtn, *SEPARATE, *sessions],
-        MTN_QUERY: [*mtn, *SEPARATE, *sessions, "--decoder-context", "query"],
+        MTN: [*mtn, *TIED, *sessions],
+        MTN_QUERY: [*mtn, *TIED, *sessions, "--decoder-context", "query"],
         MTN_ADAPTIVE: [*mtn, *sessions, *adaptive],
         UNROLLED_ADAPTIVE: [*mtn, *one_by_one, *adaptive],
-        UNROLLED: [*mtn, *SEPARATE, *one_by_one],
+        UNROLLED: [*mtn, *TIED, *one_by_one],
         STOCK: _stock(size.width, heads, pairs),
         STOCK_LSTM: [
             *("--task", "translation", "--arch", "lstm", "--share-all-embeddings"),

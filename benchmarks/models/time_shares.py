@@ -7,8 +7,8 @@ from torch.profiler import ProfilerActivity, profile
 
 # The first kind that has a part of an operation's name takes it; what is left is "other".
 KINDS = {
-    "attention": ("scaled_dot_product", "_softmax"),
     "log softmax": ("log_softmax", "nll_loss", "logsumexp", "exp_"),
+    "attention": ("scaled_dot_product", "_softmax"),
     "matrix multiplication": ("aten::mm", "addmm", "bmm", "matmul", "linear"),
     "dropout": ("bernoulli", "dropout"),
     "optimizer": ("optimizer", "adam", "_foreach"),
@@ -32,8 +32,6 @@ def time_shares(worker: Worker, steps: int) -> Dict[str, float]:
 
 
 def _kind(name: str) -> str:
-    if "log_softmax" in name:
-        return "log softmax"
     for kind, parts in KINDS.items():
         if any(part in name for part in parts):
             return kind
