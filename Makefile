@@ -72,8 +72,9 @@ $(VENV_UPSTREAM)/.installed: setup.py constraints.txt
 	@touch $@
 
 # $(call pytest,venv). Two workers with torch's threads each would fight for two cores. A file stays
-# on one worker, so that what its tests share (a trained model, say) is made once.
-pytest = OMP_NUM_THREADS=1 $(1)/bin/python -m pytest -n 2 --dist loadfile
+# on one worker, so that what its tests share (a trained model, say) is made once. Files are taken in
+# order, those that train longest first: last, one of them would run alone for minutes.
+pytest = OMP_NUM_THREADS=1 $(1)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # $(call find_python,name): the first that runs of the name itself (a pyenv shim may be there and
 # still refuse) and pyenv's own interpreters of that version.
