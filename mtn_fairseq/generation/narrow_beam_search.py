@@ -152,9 +152,8 @@ class NarrowModel(EnsembleModel):
         self.columns = torch.cat([specials, words + SPECIALS], 1)
         scores = torch.cat([logits[:, :SPECIALS], best], 1)
         highest = scores.amax(1, keepdim=True)
-        total = (
-            logits.sub_(highest).exp_().sum(1, keepdim=True)
-        )  # in place: it is the widest of all
+        # In place: nothing is as wide, and nobody reads it again.
+        total = logits.sub_(highest).exp_().sum(1, keepdim=True)
         return scores - (highest + total.log())
 
     def reorder_encoder_out(

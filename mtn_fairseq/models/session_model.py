@@ -31,7 +31,8 @@ class SessionModel(FairseqEncoderDecoderModel):
         wide as the vocabulary, and no loss counts padding. `get_targets` gives them alike.
 
         Args:
-            target_rows: with whole sessions, see the encoder; else P = B
+            target_rows: (P,) with whole sessions: which query, of all in the batch, each target
+                follows; else P = B
         """
         features = self.features(src_tokens, src_lengths, prev_output_tokens, target_rows)
         real = prev_output_tokens.ne(self.decoder.dictionary.pad())
