@@ -39,6 +39,7 @@ class Plan(NamedTuple):
         training: flags of fairseq-train
         search: further flags of a try on validation data
         generation: flags of fairseq-generate
+        preparation: flags of mtn-log-to-sessions
         threshold: words seen less often in training are <unk>
         pieces: how many word pieces, for systems that read them
         seeds: how many
@@ -51,6 +52,7 @@ class Plan(NamedTuple):
     training: str
     search: str
     generation: str
+    preparation: str
     threshold: int
     pieces: int
     seeds: int
@@ -120,7 +122,7 @@ class Experiment:
             [
                 (
                     "sessions",
-                    f"mtn-log-to-sessions {self.logs} --output {text}"
+                    f"mtn-log-to-sessions {self.logs} --output {text} {self.plan.preparation}".rstrip()
                     + (f" --sentencepiece {self.plan.pieces}" if pieces else ""),
                 ),
                 ("clean", f"rm -rf {folder}/data-bin"),
@@ -305,8 +307,8 @@ def main() -> None:
     add("log", type=Path, help="what users_to_log.py wrote")
     add("--output", type=Path, default=Path("runs/aol_small"), help="folder (%(default)s)")
     add("--seeds", type=int, default=3, help="of each model (%(default)s)")
-    add("--updates", type=int, default=2500, help="of each model (%(default)s)")
-    add("--search-updates", type=int, default=700, help="of each try (%(default)s)")
+    add("--updates", type=int, default=2000, help="of each model (%(default)s)")
+    add("--search-updates", type=int, default=600, help="of each try (%(default)s)")
     add("--at-once", type=int, default=2, help="parts at the same time, a core each (%(default)s)")
     add("--dry-run", action="store_true", help="print the commands and do nothing")
     args = parser.parse_args()
@@ -319,11 +321,12 @@ def main() -> None:
         systems=SYSTEMS,
         settings={},
         training="--optimizer fused_adam --adam-betas '(0.9, 0.98)' --clip-norm 1.0"
-        " --lr-scheduler polynomial_decay --warmup-updates 300 --cpu --no-epoch-checkpoints"
+        " --lr-scheduler polynomial_decay --warmup-updates 200 --cpu --no-epoch-checkpoints"
         " --log-format simple --log-interval 100"
         f" --max-update {args.updates} --total-num-update {args.updates}",
         search=f"--max-update {args.search_updates} --total-num-update {args.search_updates}",
         generation="--cpu --batch-size 64",
+        preparation="--split 80,10,10",  # of few sessions, more for the test
         threshold=5,
         pieces=4000,
         seeds=args.seeds,
