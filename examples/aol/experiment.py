@@ -81,7 +81,7 @@ def main() -> None:
         " --keep-interval-updates 2 --no-epoch-checkpoints --log-format simple --log-interval 100",
         search="",
         generation="--batch-size 256",
-        preparation="",
+        preparation=[],
         threshold=8,
         pieces=0,
         seeds=args.seeds,

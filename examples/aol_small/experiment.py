@@ -52,7 +52,7 @@ class Plan(NamedTuple):
     training: str
     search: str
     generation: str
-    preparation: str
+    preparation: List[str]
     threshold: int
     pieces: int
     seeds: int
@@ -116,15 +116,14 @@ class Experiment:
         """Text and binarised text, in words or in word pieces."""
         folder = self.data_folder(pieces)
         text = f"{folder}/text"
+        prepare = [f"mtn-log-to-sessions {self.logs} --output {text}", *self.plan.preparation]
+        if pieces:
+            prepare.append(f"--sentencepiece {self.plan.pieces}")
         prefixes = " ".join(f"--{split}pref {text}/{split}" for split in ("train", "valid", "test"))
         return Part(
             folder,
             [
-                (
-                    "sessions",
-                    f"mtn-log-to-sessions {self.logs} --output {text} {self.plan.preparation}".rstrip()
-                    + (f" --sentencepiece {self.plan.pieces}" if pieces else ""),
-                ),
+                ("sessions", " ".join(prepare)),
                 ("clean", f"rm -rf {folder}/data-bin"),
                 (
                     "binarise",
@@ -326,7 +325,7 @@ def main() -> None:
         f" --max-update {args.updates} --total-num-update {args.updates}",
         search=f"--max-update {args.search_updates} --total-num-update {args.search_updates}",
         generation="--cpu --batch-size 64",
-        preparation="--split 80,10,10",  # of few sessions, more for the test
+        preparation=["--split 80,10,10"],  # of few sessions, more for the test
         threshold=5,
         pieces=4000,
         seeds=args.seeds,
