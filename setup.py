@@ -48,6 +48,7 @@ setup(
         "preprocess": ["duckdb>=1.5", "pyarrow>=15", "tqdm"],
         # Spark wants pandas to hand over Arrow batches.
         "spark": ["pandas>=2.2", "pyarrow>=18", "pyspark>=4.0", "tqdm"],
+        "ranker": ["lightgbm>=4.0"],
         "report": ["matplotlib>=3.7"],
         "bench": ["matplotlib", "pandas>=2.2", "psutil"],
     },
@@ -55,10 +56,13 @@ setup(
         "console_scripts": [
             "mtn-architectures = mtn_fairseq.cli.architectures:main",
             "mtn-check-text = mtn_fairseq.cli.check_text:main",
+            "mtn-count-next = mtn_fairseq.cli.count_next:main",
             "mtn-evaluate = mtn_fairseq.cli.evaluate:main",
+            "mtn-fit-ranker = mtn_fairseq.cli.fit_ranker:main",
             "mtn-log-to-sessions = mtn_preprocess.log_to_sessions:main",
             "mtn-report = mtn_fairseq.cli.report:main",
             "mtn-sample-log = mtn_fairseq.sample_log.cli:main",
+            "mtn-suggest = mtn_fairseq.cli.suggest:main",
             "mtn-user-dir = mtn_fairseq.cli.user_dir:main",
             "mtn-yardstick = mtn_fairseq.cli.yardstick:main",
         ],

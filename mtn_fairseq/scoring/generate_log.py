@@ -1,4 +1,4 @@
-"""Read what `fairseq-generate` and `mtn-yardstick` print: session, next query and n-best lists.
+"""Read what `fairseq-generate`, `mtn-yardstick` and `mtn-suggest` print, all alike.
 
     S-12    session            T-12    next query
     H-12    score   tokens     D-12    score   plain text     P-12    scores of the tokens
@@ -16,7 +16,9 @@ from ..data.text_checks import numbered_lines
 from ..data.word_pieces import decode_pieces
 from ..errors import InputError
 
-_CLOSING = re.compile(r"Generate .+ with beam=\d+: |Yardstick \w+ with nbest=(?P<nbest>\d+): ")
+_CLOSING = re.compile(
+    r"Generate .+ with beam=\d+: |(Yardstick|Suggest) \S+ with nbest=(?P<nbest>\d+): "
+)
 _AGAIN = "generate again, into a fresh file"
 _SHOWN = 5  # pair numbers in a message
 
@@ -103,7 +105,7 @@ def _log_lines(path: Path) -> Iterator[Tuple[int, str, int, str]]:
     if closing is None:
         raise InputError(
             "its last line (`Generate … with beam=…`) is missing: it was cut off",
-            "keep all that fairseq-generate or mtn-yardstick prints; if need be, " + _AGAIN,
+            "keep all that the command prints; if need be, " + _AGAIN,
             path,
         )
     yield 0, "!", -1, closing["nbest"] or ""

@@ -30,7 +30,8 @@ def signature() -> str:
 
 
 @lru_cache(_CACHED)
-def _ngram_counts(suggestion: str, next_query: str) -> Tuple[int, ...]:
+def ngram_counts(suggestion: str, next_query: str) -> Tuple[int, ...]:
+    """Words, words asked, n-grams that match and n-grams, of each of ORDERS."""
     bleu = _BLEU.corpus_score([suggestion], [[next_query]])
     return (bleu.sys_len, bleu.ref_len, *bleu.counts, *bleu.totals)
 
@@ -57,7 +58,7 @@ def pair_rows(
     """
     rows = np.empty((len(next_queries), _RANKS_FROM + 1 + 2 * len(at)))
     for row, suggestions, next_query in zip(rows, ranked, next_queries):
-        row[:_RANKS_FROM] = _ngram_counts(suggestions[0], next_query)
+        row[:_RANKS_FROM] = ngram_counts(suggestions[0], next_query)
         rank = rank_of(next_query, suggestions)
         row[_RANKS_FROM] = rank == 1
         row[_RANKS_FROM + 1 :: 2] = [1 / rank if rank and rank <= k else 0 for k in at]

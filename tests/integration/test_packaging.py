@@ -18,10 +18,13 @@ NEEDED_BY_ALL = ["numpy", "sacrebleu", "sentencepiece", "torch"]
 SCRIPTS = {
     "mtn-architectures",
     "mtn-check-text",
+    "mtn-count-next",
     "mtn-evaluate",
+    "mtn-fit-ranker",
     "mtn-log-to-sessions",
     "mtn-report",
     "mtn-sample-log",
+    "mtn-suggest",
     "mtn-user-dir",
     "mtn-yardstick",
 }

@@ -31,11 +31,25 @@ ALLOWED = {
     "tasks": (["data", "generation", "errors", "flags"], ["fairseq"]),
     # modules to tell an MTN from others, and what its session level attends to
     "report": (["data", "scoring", "modules", "errors"], ["fairseq"]),
-    "cli": (["data", "scoring", "models", "report", "errors", "flags"], ["fairseq"]),
+    # report for how a checkpoint is loaded, models to tell ours from fairseq's
+    "suggestions": (
+        ["data", "modules", "models", "scoring", "report", "errors", "flags"],
+        ["fairseq"],
+    ),
+    "cli": (
+        ["data", "scoring", "models", "report", "suggestions", "errors", "flags"],
+        ["fairseq"],
+    ),
     "sample_log": (["data"], []),
 }
 # Beyond the standard library; the parts not named here may import torch, numpy and omegaconf.
-THIRD_PARTY = {"errors": [], "flags": [], "sample_log": [], "report": ["numpy", "matplotlib"]}
+THIRD_PARTY = {
+    "errors": [],
+    "flags": [],
+    "sample_log": [],
+    "report": ["numpy", "matplotlib"],
+    "suggestions": ["numpy", "torch", "lightgbm"],
+}
 
 
 def part_of(path):

@@ -1,0 +1,117 @@
+"""`mtn-fit-ranker`: learn to rank on validation text, and say what each source brings."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Dict, List, Optional, Sequence
+
+from ..data.session_pairs import Pair, read_pairs
+from ..data.word_pieces import decode_pieces
+from ..errors import InputError
+from ..scoring.suggestion_scores import score_lists
+from ..suggestions.fitting import (
+    AT,
+    FOLDS,
+    SEED,
+    Fitted,
+    Lists,
+    cross_validated_lists,
+    fit_ranker,
+    lists_in_order_of_sources,
+)
+from ..suggestions.ranker import import_lightgbm
+from ..suggestions.suggester import Described, Suggester
+from .output import standard_output
+from .suggester_flags import add_suggester_flags, suggester_of
+
+FIGURES = ("bleu", "exact", f"mrr@{AT}", f"hit@{AT}")
+_PROGRESS_EVERY = 1_000  # pairs
+
+
+def run(suggester: Suggester, valid: str, output: str, repeats: bool, seed: int) -> List[str]:
+    """Writes the ranker; returns the lines of its report."""
+    pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(valid)]
+    sessions = session_numbers(pairs)
+    if sessions[-1] + 1 < FOLDS:
+        raise InputError(
+            f"only {sessions[-1] + 1} sessions", f"a ranker needs at least {FOLDS}", valid
+        )
+    described = _describe(suggester, pairs, repeats)
+    fitted = fit_ranker(
+        described,
+        [pair.next_query for pair in pairs],
+        [pair.queries()[-1] for pair in pairs],
+        sessions,
+        {"pairs": len(pairs), "sources": suggester.sources, "repeats": repeats, "seed": seed},
+        seed=seed,
+        say=_say,
+    )
+    fitted.ranker.save(Path(output))
+    _say(f"{output} is fitted on {len(pairs):,} pairs")
+    return report(fitted, suggester.sources)
+
+
+def session_numbers(pairs: Sequence[Pair]) -> List[int]:
+    """Pairs of one session stand side by side, shortest prefix first."""
+    numbers: List[int] = []
+    before = 0
+    for pair in pairs:
+        length = len(pair.queries())
+        numbers.append((numbers[-1] if numbers else -1) + (length <= before or not numbers))
+        before = length
+    return numbers
+
+
+def _describe(suggester: Suggester, pairs: Sequence[Pair], repeats: bool) -> List[Described]:
+    described: List[Described] = []
+    for each in suggester.describe([pair.source for pair in pairs], repeats):
+        described.append(each)
+        if len(described) % _PROGRESS_EVERY == 0:
+            _say(f"{len(described):,} of {len(pairs):,} pairs")
+    return described
+
+
+def report(fitted: Fitted, sources: Sequence[str]) -> List[str]:
+    """What the whole and its parts reach, each pair ranked by learners that have not seen it."""
+    systems: Dict[str, Lists] = {
+        "no ranker": lists_in_order_of_sources(fitted),
+        "ranker": cross_validated_lists(fitted),
+    }
+    if len(sources) > 1:
+        for source in sources:
+            systems[f"… without {source}"] = cross_validated_lists(fitted, [source])
+    lines = [f"{'':20}" + "".join(f"{figure:>9}" for figure in FIGURES)]
+    for name, lists in systems.items():
+        figures = score_lists(lists, fitted.examples.next_queries, [AT])
+        lines.append(f"{name:20}" + "".join(f"{figures[figure]:9.2f}" for figure in FIGURES))
+    return lines
+
+
+def _say(note: str) -> None:
+    print(f"mtn-fit-ranker: {note}", file=sys.stderr)
+
+
+def main(argv: Optional[Sequence[str]] = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="mtn-fit-ranker",
+        description="Fit a ranker for mtn-suggest on validation text, and print what it and each "
+        "source bring there, by cross-validation.",
+        epilog="Example: mtn-fit-ranker --model checkpoints/checkpoint_best.pt --data data-bin "
+        "--counts next-queries --valid text/valid --output ranker",
+    )
+    add_suggester_flags(parser)
+    add = parser.add_argument
+    add("--valid", required=True, metavar="PREFIX", help="pairs that neither model nor counts know")
+    add("--output", required=True, metavar="FOLDER", help="the ranker; an older one is replaced")
+    add("--repeats", action="store_true", help="for suggestions with --repeats")
+    add("--seed", type=int, default=SEED, help="default: %(default)s")
+    args = parser.parse_args(argv)
+    import_lightgbm()  # before all the work, not after it
+    suggester = suggester_of(parser, args)
+    lines = run(suggester, args.valid, args.output, args.repeats, args.seed)
+    with standard_output() as out:
+        out.write("".join(f"{line}\n" for line in lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""`mtn-suggest`: the full list of suggestions, over a test set or for single sessions."""
+
+import argparse
+import sys
+from itertools import islice
+from typing import Iterable, Iterator, List, Optional, Sequence, TextIO
+
+from ..data.session_pairs import Pair, read_pairs
+from ..data.word_pieces import decode_pieces
+from ..suggestions.suggester import Suggester, Suggestion
+from .output import standard_output
+from .suggester_flags import add_suggester_flags, at_least_1, suggester_of
+
+_AT_ONCE = 32  # sessions
+_PROGRESS_EVERY = 1_000  # pairs
+
+
+def write_suggestions(
+    number: int, pair: Pair, suggestions: Sequence[Suggestion], out: TextIO
+) -> None:
+    """As `fairseq-generate` prints them, but for the P line: a query is scored as a whole."""
+    out.write(f"S-{number}\t{pair.source}\nT-{number}\t{pair.next_query}\n")
+    # Nothing to suggest is an answer too, and takes a rank.
+    for text, score, _ in suggestions or [Suggestion("", 0.0, "")]:
+        out.write(f"H-{number}\t{score:.6f}\t{text}\nD-{number}\t{score:.6f}\t{text}\n")
+        out.write(f"P-{number}\t{score:.4f}\n")
+
+
+def answer_test(suggester: Suggester, test: str, nbest: int, repeats: bool, out: TextIO) -> None:
+    pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(test)]
+    number = 0
+    for batch in batches(pairs):
+        found = suggester.suggest([pair.source for pair in batch], nbest, repeats)
+        for pair, suggestions in zip(batch, found):
+            write_suggestions(number, pair, suggestions, out)
+            number += 1
+            if number % _PROGRESS_EVERY == 0:
+                _say(f"{number:,} of {len(pairs):,} pairs")
+    # The last line, as `fairseq-generate` has one: nothing was cut off, and how long lists may be.
+    out.write(f"Suggest {'+'.join(suggester.sources)} with nbest={nbest}: {number} pairs\n")
+
+
+def answer_lines(
+    suggester: Suggester, lines: Iterable[str], nbest: int, repeats: bool, out: TextIO
+) -> None:
+    """One session a line, answered at once: score, source and text of each suggestion."""
+    for line in lines:
+        if line.strip():
+            (found,) = suggester.suggest([line], nbest, repeats)
+            for text, score, source in found:
+                out.write(f"{score:.4f}\t{source}\t{text}\n")
+            out.write("\n")
+            out.flush()
+
+
+def batches(pairs: Iterable[Pair]) -> Iterator[List[Pair]]:
+    remaining = iter(pairs)
+    while True:
+        batch = list(islice(remaining, _AT_ONCE))
+        if not batch:
+            return
+        yield batch
+
+
+def _say(note: str) -> None:
+    print(f"mtn-suggest: {note}", file=sys.stderr)
+
+
+def main(argv: Optional[Sequence[str]] = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="mtn-suggest",
+        description="Suggest next queries from a model, from counts and from edits of the last "
+        "query, ranked; over a test text in the format of fairseq-generate, or for sessions from "
+        "the command line or standard input, one a line.",
+        epilog="Example: mtn-suggest --model checkpoints/checkpoint_best.pt --data data-bin "
+        "--counts next-queries --ranker ranker --test text/test > suggest.log",
+    )
+    add_suggester_flags(parser)
+    add = parser.add_argument
+    add(
+        "--ranker", metavar="FOLDER", help="of mtn-fit-ranker; without it, one source after another"
+    )
+    add("--test", metavar="PREFIX", help="PREFIX.session, PREFIX.next: answer all of its pairs")
+    add(
+        "--session",
+        action="append",
+        metavar="TEXT",
+        help="answer this one: 'paris hotels <q> london'; may be repeated",
+    )
+    add("--nbest", type=at_least_1, default=10, metavar="N", help="at most (default: %(default)s)")
+    add("--repeats", action="store_true", help="suggest queries of the session again, too")
+    args = parser.parse_args(argv)
+    if args.test is not None and args.session is not None:
+        parser.error("give --test or --session, not both")
+    suggester = suggester_of(parser, args, args.ranker)
+    with standard_output() as out:
+        if args.test is not None:
+            answer_test(suggester, args.test, args.nbest, args.repeats, out)
+        else:
+            lines = sys.stdin if args.session is None else args.session
+            answer_lines(suggester, lines, args.nbest, args.repeats, out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""The flags that `mtn-suggest` and `mtn-fit-ranker` share."""
+
+import argparse
+from typing import List, Optional
+
+from ..suggestions.candidates import SOURCES
+from ..suggestions.suggester import BEAM_SIZE, Suggester
+
+
+def add_suggester_flags(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--model", metavar="FILE", help="checkpoint of fairseq-train; without it, no beam")
+    add("--data", metavar="FOLDER", help="binarised data it was trained on, for its dictionary")
+    add("--counts", metavar="FOLDER", help="of mtn-count-next; without it, no counts and edits")
+    add(
+        "--without",
+        type=_sources,
+        default=[],
+        metavar="SOURCE,SOURCE",
+        help=f"leave out some of {', '.join(SOURCES)}",
+    )
+    add(
+        "--beam",
+        type=at_least_1,
+        default=BEAM_SIZE,
+        metavar="N",
+        help="hypotheses of the model (default: %(default)s)",
+    )
+    add("--gpu", action="store_true", help="run the model on a GPU")
+
+
+def suggester_of(
+    parser: argparse.ArgumentParser, args: argparse.Namespace, ranker: Optional[str] = None
+) -> Suggester:
+    if args.model is None and args.counts is None:
+        parser.error("nothing to suggest from: give --model and --data, or --counts, or all")
+    return Suggester.load(
+        args.model, args.data, args.counts, ranker, args.without, args.beam, cpu=not args.gpu
+    )
+
+
+def at_least_1(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def _sources(text: str) -> List[str]:
+    names = text.split(",")
+    unknown = [name for name in names if name not in SOURCES]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(SOURCES)}")
+    return names

@@ -1,0 +1,99 @@
+"""How likely a model finds each candidate: those of many sessions in one pass.
+
+Sessions are encoded once, however many candidates they have, where the model can be told which
+query each target follows; elsewhere a session is repeated for each of its candidates.
+"""
+
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, List, NamedTuple, Sequence
+
+import numpy as np
+import torch
+from fairseq.data import Dictionary, data_utils
+from fairseq.models import FairseqEncoderDecoderModel
+from torch import Tensor
+
+from ..models.session_model import SessionModel
+from ..modules.session_layout import SessionLayout
+from .trained_model import TrainedModel
+
+
+class Scores(NamedTuple):
+    """Of the candidates of one session."""
+
+    log_probability: np.ndarray  # of the whole text, its end counted
+    tokens: np.ndarray  # as many, its end counted
+    unknown: np.ndarray  # of these, how many the model does not know
+
+
+def score_candidates(
+    trained: TrainedModel, sessions: Sequence[str], candidates: Sequence[Sequence[str]]
+) -> List[Scores]:
+    """As `fairseq-generate --score-reference` scores a next query, but for all of them at once."""
+    targets = trained.targets([text for texts in candidates for text in texts])
+    owners = torch.tensor([i for i, texts in enumerate(candidates) for _ in texts])
+    if not targets:
+        return [Scores(*(np.empty(0) for _ in Scores._fields)) for _ in sessions]
+    batch = trained.placed(_batch(trained, sessions, targets, owners))
+    sums = _log_probabilities(trained, batch).cpu().numpy()
+    lengths = np.array([len(target) for target in targets])
+    unknown = np.array([_unknown_words(target, trained.dictionary) for target in targets])
+    bounds = np.cumsum([len(texts) for texts in candidates])[:-1]
+    parts = (np.split(each, bounds) for each in (sums, lengths, unknown))
+    return [Scores(*of_session) for of_session in zip(*parts)]
+
+
+def _unknown_words(target: Tensor, dictionary: Dictionary) -> int:
+    return int((target.eq(dictionary.unk()) | target.ge(len(dictionary))).sum())
+
+
+def _log_probabilities(trained: TrainedModel, batch: Dict[str, Any]) -> Tensor:
+    """(P,): the sum over the real tokens of each target."""
+    real = batch["target"].ne(trained.dictionary.pad())  # (P, T')
+    with torch.inference_mode(), _real_positions_only(trained.model):
+        output = trained.model(**batch["net_input"])
+        scores = trained.model.get_normalized_probs(output, log_probs=True, sample=batch)
+        wanted = trained.model.get_targets(batch, output)
+        found = scores.gather(-1, wanted.unsqueeze(-1)).squeeze(-1).float()
+        # (R,) from our models, (P, T') from others
+        of_tokens = torch.zeros(real.shape, device=real.device)
+        of_tokens[real] = found if found.dim() == 1 else found[real]
+    return of_tokens.sum(1)
+
+
+@contextmanager
+def _real_positions_only(model: FairseqEncoderDecoderModel) -> Iterator[None]:
+    """Our models leave out the output layer at padding while they train; so they may here.
+
+    Only the model itself is told so, not its layers: nothing is dropped out.
+    """
+    model.training = isinstance(model, SessionModel)
+    try:
+        yield
+    finally:
+        model.training = False
+
+
+def _batch(
+    trained: TrainedModel, sessions: Sequence[str], targets: List[Tensor], owners: Tensor
+) -> Dict[str, Any]:
+    """All targets (P, T'), and sources (B, T) with the query each target follows, or (P, T)."""
+    dictionary, model = trained.dictionary, trained.model
+    inputs = trained.sources(sessions)["net_input"]
+    if getattr(model.encoder, "reads_whole_sessions", False):
+        source = inputs["src_tokens"]
+        layout = SessionLayout(source, model.encoder.separators, dictionary.pad())
+        inputs["target_rows"] = layout.last_row[owners.to(source.device)]
+    else:
+        inputs = {key: each[owners.to(each.device)] for key, each in inputs.items()}
+    pad, end = dictionary.pad(), dictionary.eos()
+    inputs["prev_output_tokens"] = data_utils.collate_tokens(
+        targets, pad, end, left_pad=False, move_eos_to_beginning=True
+    )
+    target = data_utils.collate_tokens(targets, pad, end, left_pad=False)
+    return {
+        "net_input": inputs,
+        "target": target,
+        "nsentences": len(targets),
+        "ntokens": sum(map(len, targets)),
+    }

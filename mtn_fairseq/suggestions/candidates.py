@@ -1,0 +1,76 @@
+"""What might be suggested for a session, from every source, each text once."""
+
+import unicodedata
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from .edits import KINDS, edits
+from .next_queries import NextQueries
+
+# In the order in which they come where no ranker is at hand.
+COUNTS, BEAM, EDITS, SESSION = SOURCES = ("counts", "beam", "edits", "session")
+MOST_COUNTED = 20
+
+# Which field of a candidate tells that a source has it.
+FIELD_OF = {COUNTS: "counted", BEAM: "hypothesis", EDITS: "edit", SESSION: "queries_ago"}
+_SOURCE_OF = {field: source for source, field in FIELD_OF.items()}
+
+
+class Candidate(NamedTuple):
+    """One text, and where it came from; None for the sources that do not have it."""
+
+    text: str
+    source: str  # the first of SOURCES that has it
+    counted: Optional[int] = None  # place among what people asked next, from 0
+    hypothesis: Optional[int] = None  # place in the beam, from 0
+    edit: Optional[int] = None  # which of edits.KINDS
+    queries_ago: Optional[int] = None  # 1 for the last query of the session
+
+
+def gather(
+    session: Sequence[str],
+    table: Optional[NextQueries],
+    beam: Sequence[Tuple[str, float]],
+    sources: Sequence[str] = SOURCES,
+) -> List[Candidate]:
+    """All candidates in the order of SOURCES, each source's best first.
+
+    Args:
+        session: its queries
+        table: None for no counts and no edits
+        beam: hypotheses with scores, best first
+        sources: those that are switched on
+    """
+    found: Dict[str, Dict[str, int]] = {}
+    if COUNTS in sources and table is not None:
+        _add(found, "counted", [text for text, _ in table.suggest(session, MOST_COUNTED)])
+    if BEAM in sources:
+        _add(found, "hypothesis", [text for text, _ in beam])
+    if EDITS in sources and table is not None:
+        for text, kind in edits(session, table):
+            _put(found, text, "edit", KINDS.index(kind))
+    if SESSION in sources:
+        _add(found, "queries_ago", session[::-1], start=1)
+    # How long ago a query was asked is known of all, whichever source it came from.
+    ago = {normalise(query): place for place, query in reversed(list(enumerate(session[::-1], 1)))}
+    return [
+        Candidate(text, _SOURCE_OF[next(iter(places))], **{**places, "queries_ago": ago.get(text)})
+        for text, places in found.items()
+    ]
+
+
+def normalise(text: str) -> str:
+    """Texts that differ only in case, spaces or composition of characters are one."""
+    return " ".join(unicodedata.normalize("NFC", text.lower()).split())
+
+
+def _add(
+    found: Dict[str, Dict[str, int]], field: str, texts: Sequence[str], start: int = 0
+) -> None:
+    for place, text in enumerate(texts, start):
+        _put(found, text, field, place)
+
+
+def _put(found: Dict[str, Dict[str, int]], text: str, field: str, place: int) -> None:
+    text = normalise(text)
+    if text:
+        found.setdefault(text, {}).setdefault(field, place)

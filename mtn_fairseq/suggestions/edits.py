@@ -1,0 +1,91 @@
+"""Candidates that are made from the session itself, by changing its last query.
+
+    a word dropped                          cheap flights paris > flights paris
+    a change that people make               cheap flights > cheap tickets
+    words of the query before, put to it    paris hotels <q> london > london hotels
+    a query that people ask and that has    london > london weather
+    a word of the last query
+
+Always the same ones in the same order, and a bounded number of each kind.
+"""
+
+from itertools import chain, islice
+from typing import Dict, Iterator, List, NamedTuple, Sequence
+
+from .next_queries import NextQueries
+
+MOST_CHANGES = 3  # of each stretch of words
+MOST_LIKE_IT = 10  # queries that people ask
+
+
+class Edit(NamedTuple):
+    text: str
+    kind: str  # one of KINDS
+
+
+KINDS = ("drop", "change", "earlier words", "asked")
+
+
+def edits(session: Sequence[str], table: NextQueries) -> List[Edit]:
+    """All edits of the last query, each text once, under the first kind that makes it."""
+    found: Dict[str, Edit] = {}
+    makers = {
+        "drop": _drops(session[-1]),
+        "change": _changes(session[-1], table),
+        "earlier words": _earlier_words(session),
+        "asked": _asked(session[-1], table),
+    }
+    for kind in KINDS:
+        for text in makers[kind]:
+            if text and text != session[-1]:
+                found.setdefault(text, Edit(text, kind))
+    return list(found.values())
+
+
+def _drops(last: str) -> Iterator[str]:
+    words = last.split()
+    for i in range(len(words)):
+        yield " ".join(words[:i] + words[i + 1 :])
+
+
+def _changes(last: str, table: NextQueries) -> Iterator[str]:
+    """Each stretch of one or two words, and the ends, replaced as people replaced them."""
+    words = last.split()
+    count = len(words)
+    places = [(count, count), (0, 0)]
+    places += [(i, i + length) for length in (1, 2) for i in range(count - length + 1)]
+    for start, end in places:
+        removed = table.words.find(" ".join(words[start:end]))
+        if removed is None or end - start == count:
+            continue  # never changed by anybody, or nothing of the query would be left
+        for added in table.changes[removed][0][:MOST_CHANGES].tolist():
+            yield " ".join([*words[:start], *table.words[added].split(), *words[end:]])
+
+
+def _earlier_words(session: Sequence[str]) -> Iterator[str]:
+    last = session[-1].split()
+    if len(session) == 1:
+        return
+    before = session[-2].split()
+    new = [word for word in before if word not in last]
+    if not new:
+        return
+    for word in new:
+        yield " ".join([*last, word])
+        yield " ".join([word, *last])
+    # `paris hotels`, `london`: what stood before or behind the word that `london` replaces.
+    for i in range(len(before)):
+        yield " ".join([*before[:i], *last, *before[i + 1 :]])
+
+
+def _asked(last: str, table: NextQueries) -> Iterator[str]:
+    """Queries that start with the last one, then those with the word that fewest queries have."""
+    longer = table.queries.starting_with(last + " ")
+    by_popularity = sorted(longer, key=lambda number: (-int(table.asked[number]), number))
+    places = [table.words.find(word) for word in set(last.split())]
+    lists = [table.queries_of_word[place][0] for place in places if place is not None]
+    rare_first = sorted(lists, key=lambda each: (len(each), each.tolist()[:1]))
+    same_word = chain.from_iterable(each.tolist() for each in rare_first)
+    numbers = dict.fromkeys(chain(islice(by_popularity, MOST_LIKE_IT // 2), same_word))
+    for number in islice(numbers, MOST_LIKE_IT):
+        yield table.queries[number]

@@ -1,0 +1,60 @@
+"""What was counted for each of many keys, most frequent first, in three arrays."""
+
+from typing import Dict, Optional, Sequence, Tuple
+
+import numpy as np
+
+
+class RankedLists:
+    """For the keys 0, 1, 2, …: items with their counts.
+
+    Args:
+        ends: where the list of each key ends
+        items: all lists, one behind the other
+        counts: as long as `items`
+    """
+
+    def __init__(self, ends: np.ndarray, items: np.ndarray, counts: np.ndarray) -> None:
+        self.ends, self.items, self.counts = ends, items, counts
+
+    @classmethod
+    def count(cls, keys: Sequence[int], items: Sequence[int], size: int) -> "RankedLists":
+        """Event i is one occurrence of `items[i]` with `keys[i]`, which is below `size`."""
+        packed = (np.asarray(keys, dtype=np.uint64) << np.uint64(32)) | np.asarray(items, np.uint64)
+        events, counts = np.unique(packed, return_counts=True)
+        return cls.rank(events >> np.uint64(32), events & np.uint64(0xFFFFFFFF), counts, size)
+
+    @classmethod
+    def rank(
+        cls,
+        keys: np.ndarray,
+        items: np.ndarray,
+        counts: np.ndarray,
+        size: int,
+        longest: Optional[int] = None,
+    ) -> "RankedLists":
+        """Of equally frequent items the smaller number comes first: with numbers in the order of
+        the texts, the order of the data does not matter. Of each list, the first `longest`.
+        """
+        order = np.lexsort([items, -counts.astype(np.int64), keys])
+        keys, items, counts = keys[order], items[order], counts[order]
+        if longest is not None and len(keys):
+            starts = np.searchsorted(keys, keys, side="left")
+            kept = np.arange(len(keys)) - starts < longest
+            keys, items, counts = keys[kept], items[kept], counts[kept]
+        ends = np.searchsorted(keys, np.arange(size, dtype=keys.dtype), side="right")
+        return cls(ends.astype(np.uint64), items.astype(np.uint32), counts.astype(np.uint32))
+
+    def arrays(self, name: str) -> Dict[str, np.ndarray]:
+        """What to save; `from_arrays` is the inverse."""
+        return {f"{name}_ends": self.ends, name: self.items, f"{name}_counts": self.counts}
+
+    @classmethod
+    def from_arrays(cls, arrays: Dict[str, np.ndarray], name: str) -> "RankedLists":
+        return cls(arrays[f"{name}_ends"], arrays[name], arrays[f"{name}_counts"])
+
+    def __getitem__(self, key: int) -> Tuple[np.ndarray, np.ndarray]:
+        """(items, counts) of a key, most frequent first."""
+        start = int(self.ends[key - 1]) if key else 0
+        end = int(self.ends[key])
+        return self.items[start:end], self.counts[start:end]

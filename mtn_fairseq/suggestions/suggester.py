@@ -1,0 +1,166 @@
+"""The final list of suggestions: candidates of every source, put in order.
+
+suggester = Suggester.load(model="checkpoint_best.pt", data="data-bin", counts="next-queries",
+                           ranker="ranker")
+suggester.suggest([["cheap flights", "cheap flights paris"]], n=5)
+"""
+
+from pathlib import Path
+from typing import Iterator, List, NamedTuple, Optional, Sequence, Union
+
+import numpy as np
+
+from ..data.session_text import encode_query, join_units, last_session, split_units
+from ..data.word_pieces import decode_pieces
+from ..errors import InputError
+from .beam_candidates import BeamCandidates
+from .candidate_scores import Scores, score_candidates
+from .candidates import BEAM, COUNTS, EDITS, SOURCES, Candidate, gather
+from .features import features
+from .next_queries import NextQueries
+from .ranker import Ranker
+from .trained_model import TrainedModel
+
+BEAM_SIZE = 10
+_AT_ONCE = 32  # sessions in one batch
+
+Session = Union[str, Sequence[str]]  # a line of prepared text, or the queries themselves
+
+
+class Suggestion(NamedTuple):
+    text: str
+    score: float  # comparable within one list
+    source: str  # see `candidates.SOURCES`
+
+
+class Described(NamedTuple):
+    """The candidates of one session, with what is known of them."""
+
+    candidates: List[Candidate]
+    features: np.ndarray  # (candidates, features.NAMES)
+
+
+class Suggester:
+    """Any part may be missing; without a ranker, candidates come in the order of their sources.
+
+    Args:
+        table: what people asked next; without it, no counts and no edits
+        trained: the model; without it, no beam
+        ranker: puts them in order
+        without: sources to leave out
+        beam: hypotheses of the model
+    """
+
+    def __init__(
+        self,
+        table: Optional[NextQueries] = None,
+        trained: Optional[TrainedModel] = None,
+        ranker: Optional[Ranker] = None,
+        without: Sequence[str] = (),
+        beam: int = BEAM_SIZE,
+    ) -> None:
+        self.table, self.trained, self.ranker = table, trained, ranker
+        missing = [BEAM] if trained is None else []
+        missing += [COUNTS, EDITS] if table is None else []
+        self.sources = [each for each in SOURCES if each not in (*without, *missing)]
+        self.beam = BeamCandidates(trained, beam) if trained and BEAM in self.sources else None
+
+    @classmethod
+    def load(
+        cls,
+        model: Optional[Union[str, Path]] = None,
+        data: Optional[Union[str, Path]] = None,
+        counts: Optional[Union[str, Path]] = None,
+        ranker: Optional[Union[str, Path]] = None,
+        without: Sequence[str] = (),
+        beam: int = BEAM_SIZE,
+        cpu: bool = True,
+    ) -> "Suggester":
+        """From a checkpoint and its data folder, a table and a ranker, as far as they are given."""
+        if (model is None) != (data is None):
+            raise InputError(
+                "a model is its checkpoint and the folder of its dictionary",
+                "give --model and --data together",
+            )
+        return cls(
+            None if counts is None else NextQueries.open(Path(counts)),
+            None if model is None else TrainedModel.load(Path(model), Path(str(data)), cpu),
+            None if ranker is None else Ranker.load(Path(ranker)),
+            without,
+            beam,
+        )
+
+    def suggest(
+        self, sessions: Sequence[Session], n: int = 10, repeats: bool = False
+    ) -> List[List[Suggestion]]:
+        """The best `n` for each session, all different.
+
+        Args:
+            repeats: whether queries of the session itself may be suggested again
+        """
+        found = []
+        for batch in _batches([as_line(session) for session in sessions]):
+            gathered = self._gather(batch, repeats)
+            if self.ranker is None:
+                found += [_in_order_of_sources(candidates) for candidates in gathered]
+            else:
+                found += map(self._ranked, self._describe(batch, gathered))
+        return [suggestions[:n] for suggestions in found]
+
+    def describe(self, sessions: Sequence[Session], repeats: bool) -> Iterator[Described]:
+        """The candidates of each session as the ranker sees them, batch by batch."""
+        for batch in _batches([as_line(session) for session in sessions]):
+            yield from self._describe(batch, self._gather(batch, repeats))
+
+    def _gather(self, lines: Sequence[str], repeats: bool) -> List[List[Candidate]]:
+        beams = [[] for _ in lines] if self.beam is None else self.beam(lines)
+        return [
+            [
+                candidate
+                for candidate in gather(queries_of(line), self.table, beam, self.sources)
+                if repeats or candidate.queries_ago is None
+            ]
+            for line, beam in zip(lines, beams)
+        ]
+
+    def _describe(
+        self, lines: Sequence[str], gathered: Sequence[Sequence[Candidate]]
+    ) -> Iterator[Described]:
+        scores: Sequence[Optional[Scores]] = [None] * len(lines)
+        if self.trained is not None:
+            texts = [[each.text for each in candidates] for candidates in gathered]
+            scores = score_candidates(self.trained, lines, texts)
+        for line, candidates, of_session in zip(lines, gathered, scores):
+            known = features(queries_of(line), candidates, self.table, of_session)
+            yield Described(list(candidates), known)
+
+    def _ranked(self, described: Described) -> List[Suggestion]:
+        if not described.candidates or self.ranker is None:
+            return []
+        candidates = described.candidates
+        return [
+            Suggestion(candidates[row].text, score, candidates[row].source)
+            for row, score in self.ranker.order(described.features)
+        ]
+
+
+def _in_order_of_sources(candidates: Sequence[Candidate]) -> List[Suggestion]:
+    return [
+        Suggestion(each.text, -float(place), each.source) for place, each in enumerate(candidates)
+    ]
+
+
+def _batches(lines: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(lines), _AT_ONCE):
+        yield lines[start : start + _AT_ONCE]
+
+
+def queries_of(line: str) -> List[str]:
+    return split_units(last_session(line), level=1)
+
+
+def as_line(session: Session) -> str:
+    """In words, as the preparation writes it."""
+    if isinstance(session, str):
+        return decode_pieces(" ".join(session.split()))
+    return join_units(map(encode_query, session), level=1)

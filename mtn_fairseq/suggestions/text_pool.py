@@ -1,0 +1,63 @@
+"""Many texts in two arrays: sorted, each once, found by halving.
+
+The arrays may be memory maps, so a pool of millions of queries opens at once and takes no memory
+but for what is asked. A text is found by the text itself, so no two can be taken for each other.
+"""
+
+from bisect import bisect_left
+from typing import Dict, Iterable, List, Optional, Sequence, overload
+
+import numpy as np
+
+_LAST_CHARACTER = chr(0x10FFFF)
+
+
+class TextPool(Sequence[str]):
+    """Texts in the order of their code points, which is the order of their UTF-8 bytes.
+
+    Args:
+        letters: all texts as UTF-8, one behind the other
+        ends: where each ends in `letters`
+    """
+
+    def __init__(self, letters: np.ndarray, ends: np.ndarray) -> None:
+        self.letters, self.ends = letters, ends
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "TextPool":
+        encoded = [text.encode("utf-8") for text in sorted(set(texts))]
+        letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        return cls(letters, np.cumsum([len(text) for text in encoded], dtype=np.uint64))
+
+    def arrays(self, name: str) -> Dict[str, np.ndarray]:
+        """What to save; `from_arrays` is the inverse."""
+        return {f"{name}_letters": self.letters, f"{name}_ends": self.ends}
+
+    @classmethod
+    def from_arrays(cls, arrays: Dict[str, np.ndarray], name: str) -> "TextPool":
+        return cls(arrays[f"{name}_letters"], arrays[f"{name}_ends"])
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> List[str]: ...
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        start = int(self.ends[index - 1]) if index else 0
+        return self.letters[start : int(self.ends[index])].tobytes().decode("utf-8")
+
+    def find(self, text: str) -> Optional[int]:
+        """Its place, or None."""
+        place = bisect_left(self, text)
+        return place if place < len(self) and self[place] == text else None
+
+    def starting_with(self, prefix: str) -> range:
+        """The places of all texts that start so: they stand side by side."""
+        return range(bisect_left(self, prefix), bisect_left(self, prefix + _LAST_CHARACTER))

@@ -1,0 +1,68 @@
+"""A trained model with its task, asked about sessions as text."""
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any, Dict, List, Sequence
+
+import torch
+from fairseq import utils
+from fairseq.models import FairseqEncoderDecoderModel
+from fairseq.tasks import FairseqTask
+from torch import Tensor
+
+from ..report.trained_models import load
+
+
+class TrainedModel:
+    """Text in, text and tensors out; in words, whatever the model's dictionary is made of.
+
+    Args:
+        model: as loaded
+        task: its `session_to_query` task
+    """
+
+    def __init__(self, model: FairseqEncoderDecoderModel, task: FairseqTask) -> None:
+        self.model, self.task = model.eval(), task
+        self.dictionary = task.target_dictionary
+        self.pieces = task.build_bpe(Namespace(bpe=None))  # None where the data are in words
+        self.on_gpu = next(model.parameters()).is_cuda
+
+    @classmethod
+    def load(cls, checkpoint: Path, data: Path, cpu: bool = True) -> "TrainedModel":
+        model, task = load(Path(checkpoint), Path(data))
+        return cls(model if cpu else model.cuda(), task)
+
+    def targets(self, queries: Sequence[str]) -> List[Tensor]:
+        """Candidates as the model is to score them, `</s>` behind."""
+        lines = [self._encoded(query) for query in queries]
+        # Unknown words are one index each for a model that copies; `<unk>` for others.
+        opened = getattr(self.task, "_open", lambda lines, to_be_shown: lines)(lines, True)
+        return [opened[i] for i in range(len(lines))]
+
+    def _encoded(self, line: str) -> Tensor:
+        if self.pieces is not None:
+            line = self.pieces.encode(line)
+        return self.dictionary.encode_line(line, add_if_not_exist=False).long()
+
+    def text(self, tokens: Tensor) -> str:
+        line = self.dictionary.string(tokens)
+        return line if self.pieces is None else self.pieces.decode(line)
+
+    def sources(self, sessions: Sequence[str]) -> Dict[str, Any]:
+        """A batch of sessions, cut to the size of the model as at training."""
+        tokens = [self._encoded(session) for session in sessions]
+        dataset = self.task.build_dataset_for_inference(tokens, [len(line) for line in tokens])
+        batch = dataset.collater([dataset[i] for i in range(len(dataset))])
+        # fairseq's collater puts the longest first; ours is the order of the sessions.
+        return self.placed(in_order(batch))
+
+    def placed(self, batch: Any) -> Any:
+        return utils.move_to_cuda(batch) if self.on_gpu else batch
+
+
+def in_order(batch: Dict[str, Any]) -> Dict[str, Any]:
+    order = torch.argsort(batch["id"])
+    inputs = batch["net_input"]
+    return {
+        "net_input": {key: inputs[key][order] for key in ("src_tokens", "src_lengths")},
+    }
