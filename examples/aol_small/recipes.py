@@ -18,7 +18,7 @@ _PAIRS = f"{_SMOOTHED} --batch-size 164"
 _FLAT_3_2 = f"{_FLAT} --encoder-layers 3 --decoder-layers 2 --encoder-ffn-embed-dim 409 {_PAIRS}"
 _FLAT_4_3 = f"{_FLAT} --encoder-layers 4 --decoder-layers 3 --encoder-ffn-embed-dim 256 {_PAIRS}"
 
-RATES = (0.001, 0.002, 0.004)
+RATES = (0.002, 0.004, 0.008)
 DROPOUTS = (0.1, 0.2, 0.3)
 
 
