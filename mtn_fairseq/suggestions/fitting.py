@@ -12,7 +12,7 @@ import numpy as np
 from ..scoring.suggestion_scores import ngram_counts, score_lists
 from .candidates import FIELD_OF, Candidate
 from .features import NAMES
-from .ranker import LEARNERS, Ranker, Weights, import_lightgbm, order
+from .ranker import EXACT, LEARNERS, MATCHES, Ranker, Weights, import_lightgbm, order
 from .suggester import Described
 
 FOLDS = 5
@@ -31,13 +31,11 @@ _COMMON = {
     "deterministic": True,
     "force_row_wise": True,
 }
-# Much of an overlap is chance, so it is learned more coarsely.
-_OPTIONS = {
-    "exact": {"objective": "binary", "num_leaves": 15, "min_data_in_leaf": 50},
-    "overlap": {"objective": "regression", "num_leaves": 7, "min_data_in_leaf": 300},
-}
-_EXACT_WEIGHTS = (0.1, 0.2, 0.4, 0.6, 1.0)
-_WORD_WEIGHTS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06)
+_OF_EXACT = {"objective": "binary", "num_leaves": 15, "min_data_in_leaf": 50}
+# Much of what matches is chance, so it is learned more coarsely.
+_OF_MATCHES = {"objective": "regression", "num_leaves": 7, "min_data_in_leaf": 300}
+_EXACT_WEIGHTS = (0.5, 1.0, 2.0, 4.0, 8.0)
+_WORD_WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 Lists = List[List[str]]
 
@@ -49,6 +47,7 @@ class Examples(NamedTuple):
     bounds: np.ndarray  # (pairs + 1,)
     features: np.ndarray  # (candidates, NAMES)
     targets: Dict[str, np.ndarray]  # (candidates,) for each of LEARNERS
+    ngram_gains: Tuple[float, ...]
     ngram_costs: Tuple[float, ...]
     next_queries: Sequence[str]
 
@@ -130,36 +129,35 @@ def _ordered(
     texts = [each.text for each, keep in zip(examples.pairs[pair], kept) if keep]
     if not texts:
         return [""]  # nothing to suggest is an answer too
-    exact, overlap = (predicted[name][rows][kept] for name in LEARNERS)
-    ranked = order(examples.features[rows][kept], exact, overlap, weights)
+    here = {name: scores[rows][kept] for name, scores in predicted.items()}
+    ranked = order(examples.features[rows][kept], here, weights)
     return [texts[row] for row in ranked[:AT]]
 
 
 def _examples(
     described: Sequence[Described], next_queries: Sequence[str], last_queries: Sequence[str]
 ) -> Examples:
-    """Overlap is what the n-grams of a candidate add to BLEU, where n-grams of all pairs' last
-    queries are the measure: an n-gram that matches adds more, the fewer of its length match, and
-    each costs a little, since precision is a share of all.
+    """N-grams are weighed by what they add to BLEU, where the n-grams of all pairs' last queries
+    are the measure: one that matches adds more, the fewer of its length match, and each costs a
+    little, since precision is a share of all.
     """
     echoed = np.sum([ngram_counts(*pair) for pair in zip(last_queries, next_queries)], axis=0)
     matches, ngrams = np.maximum(echoed[2:6], 1), np.maximum(echoed[6:10], 1)
-    pairs = len(next_queries)
+    share = len(next_queries) / len(MATCHES)
     texts = [
         (candidate.text, next_query)
         for each, next_query in zip(described, next_queries)
         for candidate in each.candidates
     ]
     found = np.array([_matches(*each) for each in texts], dtype=np.float64)
+    exact = np.array([text == asked for text, asked in texts], dtype=np.float64)
     return Examples(
         [each.candidates for each in described],
         np.cumsum([0, *(len(each.candidates) for each in described)]),
         np.concatenate([each.features for each in described]),
-        {
-            "exact": np.array([text == asked for text, asked in texts], dtype=np.float64),
-            "overlap": (found * (pairs / 4 / matches)).sum(1),
-        },
-        tuple((pairs / 4 / ngrams).tolist()),
+        {EXACT: exact, **dict(zip(MATCHES, found.T))},
+        tuple((share / matches).tolist()),
+        tuple((share / ngrams).tolist()),
         next_queries,
     )
 
@@ -176,7 +174,8 @@ def _fit(name: str, examples: Examples, chosen: np.ndarray, seed: int) -> Any:
     data = lightgbm.Dataset(
         examples.features[chosen], examples.targets[name][chosen], feature_name=list(NAMES)
     )
-    return lightgbm.train({**_COMMON, **_OPTIONS[name], "seed": seed}, data, ROUNDS)
+    options = _OF_EXACT if name == EXACT else _OF_MATCHES
+    return lightgbm.train({**_COMMON, **options, "seed": seed}, data, ROUNDS)
 
 
 def _choose_weights(examples: Examples, predicted: Dict[str, np.ndarray]) -> Weights:
@@ -184,7 +183,7 @@ def _choose_weights(examples: Examples, predicted: Dict[str, np.ndarray]) -> Wei
     best, chosen = -1.0, None
     for exact in _EXACT_WEIGHTS:
         for word in _WORD_WEIGHTS:
-            weights = Weights(exact, word, examples.ngram_costs)
+            weights = Weights(exact, word, examples.ngram_gains, examples.ngram_costs)
             lists = [
                 _ordered(examples, pair, predicted, weights, np.ones(len(candidates), dtype=bool))
                 for pair, candidates in enumerate(examples.pairs)

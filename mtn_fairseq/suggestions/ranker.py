@@ -1,8 +1,8 @@
 """One ranker for the candidates of every source.
 
-Two learners look at each candidate: how likely it is the next query, and how much of the next
-query it has (as BLEU counts it). The list is in the order of the first. Only its head is chosen by
-both: among the likeliest few and the last query, the one that is expected to gain most. Where
+Learners look at each candidate: one tells how likely it is the next query, the others how many
+n-grams of the next query it has. The list is in the order of the first. Only its head is chosen by
+all: among the likeliest few and the last query, the one that is expected to gain most. Where
 nothing is likely, that is something like the last query, which shares words with the next one more
 often than any guess does.
 """
@@ -19,7 +19,9 @@ from .features import NAMES
 KIND = "mtn_fairseq ranker"
 SCHEMA = 1
 HEADER = "ranker.json"
-LEARNERS = ("exact", "overlap")
+EXACT = "exact"
+MATCHES = ("1-gram", "2-gram", "3-gram", "4-gram")
+LEARNERS = (EXACT, *MATCHES)
 FEW = 3  # candidates for the head of the list
 
 _QUERIES_AGO, _WORDS = NAMES.index("queries_ago"), NAMES.index("words")
@@ -30,7 +32,8 @@ class Weights(NamedTuple):
 
     exact: float  # what being the next query is worth, beside the words it has
     word: float  # what a word is worth: too short suggestions have a penalty in BLEU
-    ngram_costs: Tuple[float, ...]  # of suggesting an n-gram at all, for n = 1, 2, 3, 4
+    ngram_gains: Tuple[float, ...]  # of an n-gram that matches, for n = 1, 2, 3, 4
+    ngram_costs: Tuple[float, ...]  # of an n-gram at all
 
 
 class Ranker:
@@ -47,8 +50,9 @@ class Ranker:
 
     def order(self, features: np.ndarray) -> List[Tuple[int, float]]:
         """(candidates, NAMES) -> (row, probability that it is the next query), best first."""
-        exact, overlap = (self.learners[name].predict(features) for name in LEARNERS)
-        return [(row, float(exact[row])) for row in order(features, exact, overlap, self.weights)]
+        predicted = {name: self.learners[name].predict(features) for name in LEARNERS}
+        ranked = order(features, predicted, self.weights)
+        return [(row, float(predicted[EXACT][row])) for row in ranked]
 
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -73,6 +77,8 @@ class Ranker:
             header = json.loads(path.read_text(encoding="utf-8"))
             known = header["kind"], header["schema"], header["features"]
             weights = Weights(**header["weights"])
+            gains, costs = tuple(weights.ngram_gains), tuple(weights.ngram_costs)
+            weights = weights._replace(ngram_gains=gains, ngram_costs=costs)
         except (OSError, ValueError, KeyError, TypeError):
             reason = "missing, or not of a ranker"
             raise InputError(reason, "give the folder of mtn-fit-ranker", path) from None
@@ -89,16 +95,21 @@ class Ranker:
         return cls(learners, weights, header)
 
 
-def order(
-    features: np.ndarray, exact: np.ndarray, overlap: np.ndarray, weights: Weights
-) -> List[int]:
-    """Rows, best first; of equals, the first."""
-    likeliest = np.argsort(-exact, kind="stable")
+def order(features: np.ndarray, predicted: Dict[str, np.ndarray], weights: Weights) -> List[int]:
+    """Rows, best first; of equals, the first.
+
+    Args:
+        features: (candidates, NAMES)
+        predicted: (candidates,) for each of LEARNERS
+    """
+    likeliest = np.argsort(-predicted[EXACT], kind="stable")
     heads = set(likeliest[:FEW].tolist())
     heads.update(np.flatnonzero(features[:, _QUERIES_AGO] == 1).tolist())
     words = features[:, _WORDS]
-    gain = weights.exact * exact + overlap + weights.word * words
-    gain -= sum(cost * np.maximum(words - n, 0) for n, cost in enumerate(weights.ngram_costs))
+    gain = weights.exact * predicted[EXACT] + weights.word * words
+    for n, name in enumerate(MATCHES):
+        gain += weights.ngram_gains[n] * predicted[name]
+        gain -= weights.ngram_costs[n] * np.maximum(words - n, 0)
     head = max(sorted(heads), key=lambda row: gain[row])
     return [head, *(row for row in likeliest.tolist() if row != head)]
 

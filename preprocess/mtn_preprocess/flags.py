@@ -29,6 +29,7 @@ class Settings:
     format: str = "auto"
     time_format: str = AOL_TIME
     sentencepiece: int = 0
+    users: bool = False
     engine: str = "duckdb"
     spark_master: str = "local[*]"
     memory_limit: str = "2GiB"
@@ -165,6 +166,11 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
         default=0,
         metavar="V",
         help="train V word pieces on the training split, and write all text in them",
+    )
+    add(
+        "--users",
+        action="store_true",
+        help="write train.user too: who asked, as a running number, for mtn-count-next --min-users",
     )
 
 

@@ -26,14 +26,14 @@ from mtn_preprocess.log_lines import file_of, line_of
 from mtn_preprocess.output_folder import check_output, scratch_folder, written_whole
 from mtn_preprocess.progress import Progress
 from mtn_preprocess.reasons import Reason
-from mtn_preprocess.session_files import SPLIT_FILES, WHOLE, SessionFiles
+from mtn_preprocess.session_files import SPLIT_FILES, USERS, WHOLE, SessionFiles
 from mtn_preprocess.sessions import LINES, SCHEMA, SessionBatch
 from mtn_preprocess.splits import count_starts, split_by_hash, split_by_time, time_bounds
 from mtn_preprocess.stopping import stoppable
 from mtn_preprocess.subwords import MODEL, encode_in_subwords
 
 STATS, REJECTS = "stats.json", "rejects.tsv"
-OUR_FILES = {*SPLIT_FILES, WHOLE, STATS, REJECTS, MODEL, manifest.NAME}
+OUR_FILES = {*SPLIT_FILES, WHOLE, USERS, STATS, REJECTS, MODEL, manifest.NAME}
 
 _EXAMPLES = 3  # malformed lines shown
 
@@ -120,10 +120,12 @@ def _write(
             spool = Spool(scratch / "sessions.arrow", sessions)
             bounds = time_bounds(count_starts(spool), rules)
             sessions = iter(spool)
-            files = SessionFiles(folder, rules, lambda some, texts: split_by_time(some, bounds))
+            files = SessionFiles(
+                folder, rules, lambda some, texts: split_by_time(some, bounds), settings.users
+            )
         else:
             files = SessionFiles(
-                folder, rules, lambda some, texts: split_by_hash(some, texts, rules)
+                folder, rules, lambda some, texts: split_by_hash(some, texts, rules), settings.users
             )
         with files:
             for some in sessions:

@@ -28,6 +28,8 @@ def describe(settings: Settings, log: Log, checksums: List[str]) -> Dict[str, An
             "time_format": log.time_format,
             "sentencepiece": settings.sentencepiece,
             "sentencepiece_version": settings.sentencepiece and version("sentencepiece"),
+            # Only where it is set: folders made before there was this flag are as without it.
+            **({"users": True} if settings.users else {}),
         },
         "inputs": [
             {"name": file.location.name, "bytes": file.size, "sha256": digest}

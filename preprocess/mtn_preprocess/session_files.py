@@ -15,6 +15,7 @@ from mtn_preprocess.rules import SPLITS, Rules
 
 SPLIT_FILES = {f"{split}.{end}" for split in SPLITS for end in ("session", "next")}
 WHOLE = "train.whole"
+USERS = "train.user"
 
 Assign = Callable[[pa.RecordBatch, pa.Array], np.ndarray]  # sessions and their text -> splits
 
@@ -26,10 +27,12 @@ class SessionFiles:
         folder: must exist
         rules: a split with no share gets no files
         assign: which split each session goes to
+        users: write train.user too, the running number of the user of each training pair
     """
 
-    def __init__(self, folder: Path, rules: Rules, assign: Assign) -> None:
-        self.folder, self.rules, self.assign = folder, rules, assign
+    def __init__(self, folder: Path, rules: Rules, assign: Assign, users: bool = False) -> None:
+        self.folder, self.rules, self.assign, self.users = folder, rules, assign, users
+        self.users_before = 0  # in earlier batches
         self.splits = [name for name, share in zip(SPLITS, rules.split) if share]
         self.sessions: Counter = Counter()
         self.queries: Counter = Counter()
@@ -40,7 +43,9 @@ class SessionFiles:
 
     def __enter__(self) -> "SessionFiles":
         names = [f"{split}.{end}" for split in self.splits for end in ("session", "next")]
-        for name in names + [WHOLE] * ("train" in self.splits):
+        if "train" in self.splits:
+            names += [WHOLE, USERS] if self.users else [WHOLE]
+        for name in names:
             self._files[name] = self._stack.enter_context(open(self.folder / name, "wb"))
         return self
 
@@ -67,11 +72,21 @@ class SessionFiles:
             self._put(f"{name}.next", pairs.target.take(my_pairs))
             if name == "train":  # without the history: a dictionary counts each query once
                 self._put(WHOLE, wholes.take(pa.array(mine)))
+                if self.users:
+                    users = self._number_users(sessions)[pairs.session]
+                    self._put(USERS, pa.array(users).cast(pa.string()).take(my_pairs))
             queries = sessions["queries"].take(pa.array(mine)).flatten()
             self.sessions[name] += len(mine)
             self.queries[name] += len(queries)
             self.pairs[name] += len(my_pairs)
             self._count_words(self.words[name], queries)
+
+    def _number_users(self, sessions: pa.RecordBatch) -> np.ndarray:
+        """One number a session. All sessions of a user are in one batch."""
+        found = sessions["who"].dictionary_encode()
+        numbers = found.indices.to_numpy() + self.users_before
+        self.users_before += len(found.dictionary)
+        return numbers
 
     def _put(self, name: str, lines: pa.Array) -> None:
         if len(lines):

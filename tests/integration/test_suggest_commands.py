@@ -1,0 +1,137 @@
+"""`mtn-count-next`, `mtn-fit-ranker` and `mtn-suggest` as processes, from a raw log to scores."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from processes import PLUGIN, ROOT, SMALL, prepare, run, train
+
+from mtn_fairseq.scoring import read_system
+
+pytest.importorskip("lightgbm")
+
+LONGEST = {0: 12, 300: 40}  # tokens of a query
+
+
+def command(name):
+    return f"{sys.executable} -m mtn_fairseq.cli.{name}"
+
+
+@pytest.fixture(scope="module", params=[0, 300], ids=["words", "word pieces"])
+def parts(request, tmp_path_factory):
+    """Text, and the flags of `mtn-suggest` that name a barely trained model, counts, a ranker."""
+    folder = tmp_path_factory.mktemp(f"suggest{request.param}")
+    text, data = prepare(folder, users=60, pieces=request.param)
+    sizes = f"--level-sizes {LONGEST[request.param]},10,5"
+    train(data, folder / "save", f"{SMALL} {sizes} --max-update 30")
+    counted = run(f"{command('count_next')} --train {text}/train --output {folder}/counts")
+    assert re.search(r"[\d,]+ pairs: [\d,]+ queries after [\d,]+ contexts", counted.stderr)
+    flags = f"--model {folder}/save/checkpoint_last.pt --data {data} --counts {folder}/counts"
+    fitted = run(
+        f"{command('fit_ranker')} {flags} --valid {text}/valid --output {folder}/ranker --repeats"
+    )
+    return text, data, flags, folder, fitted.stdout
+
+
+def suggested(parts, flags, tmp_path, name="suggest.log"):
+    text, *_ = parts
+    done = run(f"{command('suggest')} {flags} --test {text}/test --nbest 5")
+    (tmp_path / name).write_text(done.stdout, encoding="utf-8")
+    return read_system(str(tmp_path / name))
+
+
+def test_a_ranked_test_set_can_be_scored(parts, tmp_path):
+    text, _, flags, folder, _ = parts
+    log = suggested(parts, f"{flags} --ranker {folder}/ranker", tmp_path)
+    assert log.nbest == 5
+    for pair in log.pairs:
+        assert len(set(pair.ranked)) == len(pair.ranked) <= 5
+        assert not set(pair.ranked) & set(pair.session.split(" <q> "))
+        assert not any("<unk>" in ranked or "▁" in ranked for ranked in pair.ranked)
+    run(f"{command('yardstick')} echo --test {text}/test")
+    run(
+        f"{command('evaluate')} all={tmp_path}/suggest.log --test {text}/test"
+        f" --json {tmp_path}/scores.json"
+    )
+    (system,) = json.loads((tmp_path / "scores.json").read_text())["systems"]
+    assert system["raw"]["mrr@5"] > 0 and system["nbest"] == 5
+
+
+def test_the_report_has_every_source(parts):
+    *_, report = parts
+    rows = [line[:20].strip() for line in report.splitlines()]
+    without = [f"… without {source}" for source in ("counts", "beam", "edits", "session")]
+    assert rows == ["", "no ranker", "ranker", *without]
+
+
+def test_counts_alone_are_the_yardstick(parts, tmp_path):
+    """Without model, edits and ranker, repeats allowed: what `mtn-yardstick` counts."""
+    text, _, _, folder, _ = parts
+    counts = f"--counts {folder}/counts --without edits --repeats"
+    found = suggested(parts, counts, tmp_path)
+    yardstick = run(
+        f"{command('yardstick')} last --train {text}/train --test {text}/test --nbest 5"
+    )
+    (tmp_path / "last.log").write_text(yardstick.stdout, encoding="utf-8")
+    both = zip(found.pairs, read_system(f"{tmp_path}/last.log").pairs)
+    second = [(one, other) for one, other in both if " <q> " not in one.session]
+    assert any(len(one.ranked) > 1 for one, _ in second)
+    assert [one.ranked for one, _ in second] == [other.ranked for _, other in second]
+
+
+def test_single_sessions(parts):
+    *_, flags, folder, _ = parts
+    asked = f"{command('suggest')} {flags} --ranker {folder}/ranker --nbest 3"
+    one = run(f"{asked} --session 'paris hotels <q> london'").stdout
+    typed = run(asked, stdin="paris hotels <q> london\n\n").stdout
+    assert one == typed
+    lines = one.splitlines()
+    assert len(lines) == 4 and lines[-1] == ""
+    for line in lines[:-1]:
+        score, source, text = line.split("\t")
+        assert float(score) >= 0 and source in ("counts", "beam", "edits") and text
+
+
+def test_the_beam_is_that_of_fairseq_generate(parts, tmp_path, request):
+    """Alone and without a ranker, but that `<unk>` and queries of the session are left out."""
+    _, data, flags, folder, _ = parts
+    longest = LONGEST[request.node.callspec.params["parts"]]
+    found = suggested(parts, f"{flags} --without counts,edits,session --beam 5", tmp_path)
+    done = run(
+        f"fairseq-generate {data} {PLUGIN} --path {folder}/save/checkpoint_last.pt --cpu --beam 5"
+        f" --nbest 5 --unkpen 10000 --max-len-b {longest}"
+    )
+    (tmp_path / "generate.log").write_text(done.stdout, encoding="utf-8")
+    for one, other in zip(found.pairs, read_system(f"{tmp_path}/generate.log").pairs):
+        session = one.session.split(" <q> ")
+        expected = [text for text in other.ranked if text and text not in session]
+        assert one.ranked == (list(dict.fromkeys(expected)) or [""])
+
+
+def test_what_is_wrong_is_one_line(parts, tmp_path):
+    _, data, flags, folder, _ = parts
+    for arguments, message in {
+        f"--counts {tmp_path}": "it has no header.json",
+        f"{flags} --ranker {tmp_path}": "missing, or not of a ranker",
+        f"--model {folder}/log.tsv --data {data}": "not a checkpoint",
+        f"--model {folder}/save/checkpoint_last.pt": "give --model and --data together",
+    }.items():
+        done = run(f"{command('suggest')} {arguments} --session paris", status=1)
+        assert message in done.stderr.splitlines()[-1] and "Traceback" not in done.stderr
+    for arguments in ("", "--counts x --without moon", "--counts x --test t --session s"):
+        assert "usage: mtn-suggest" in run(f"{command('suggest')} {arguments}", status=2).stderr
+
+
+def test_a_reader_that_has_seen_enough(parts):
+    text, _, _, folder, _ = parts
+    done = subprocess.run(
+        f"{command('suggest')} --counts {folder}/counts --test {text}/test | head -1",
+        shell=True,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert len(done.stdout.splitlines()) == 1 and "Traceback" not in done.stderr

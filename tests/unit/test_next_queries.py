@@ -1,0 +1,268 @@
+"""The table of next queries: against the yardstick and by hand, on disk, and when damaged."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mtn_fairseq.cli.count_next import main
+from mtn_fairseq.data.session_pairs import Pair
+from mtn_fairseq.errors import InputError
+from mtn_fairseq.suggestions.counting import count_next_queries
+from mtn_fairseq.suggestions.next_queries import NextQueries
+from mtn_fairseq.suggestions.ranked_lists import RankedLists
+from mtn_fairseq.suggestions.text_pool import TextPool
+
+SESSIONS = [["a", "b", "c"], ["a", "b", "d"], ["x", "a", "c"], ["a", "d"]]
+
+
+def pairs_of(sessions):
+    return [
+        Pair(" <q> ".join(session[:t]), session[t])
+        for session in sessions
+        for t in range(1, len(session))
+    ]
+
+
+def table_of(sessions, **options):
+    return count_next_queries(pairs_of(sessions), **options)
+
+
+def by_brute_force(sessions, asked, longest):
+    """[(query, share)] by the longest context, then shorter ones."""
+    ranked = {}
+    for length in range(min(longest, len(asked)), 0, -1):
+        context = asked[-length:]
+        followers = [
+            session[t]
+            for session in sessions
+            for t in range(length, len(session))
+            if session[t - length : t] == context
+        ]
+        for query in sorted(set(followers), key=lambda each: (-followers.count(each), each)):
+            ranked.setdefault(query, followers.count(query) / len(followers))
+    return list(ranked.items())
+
+
+def write(folder, sessions, users=None):
+    pairs = pairs_of(sessions)
+    (folder / "train.session").write_text("".join(f"{pair.source}\n" for pair in pairs), "utf-8")
+    (folder / "train.next").write_text("".join(f"{pair.next_query}\n" for pair in pairs), "utf-8")
+    if users is not None:
+        (folder / "train.user").write_text("".join(f"{user}\n" for user in users))
+
+
+# --- what it suggests -----------------------------------------------------------------------------
+
+
+def test_longer_contexts_first():
+    table = table_of(SESSIONS)
+    assert table.suggest(["a"], 9) == [("b", 0.5), ("c", 0.25), ("d", 0.25)]
+    assert table.suggest(["x", "a"], 9) == [("c", 1.0), ("b", 0.5), ("d", 0.25)]
+    assert table.suggest(["x", "a", "b"], 9) == [("c", 0.5), ("d", 0.5)]
+    assert table.suggest(["c"], 9) == table.suggest(["a", "never seen"], 9) == []
+    assert table.suggest(["x", "a"], 2) == [("c", 1.0), ("b", 0.5)]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["a", "b", "a b", "é", "中"]), min_size=2, max_size=6)),
+    st.lists(st.sampled_from(["a", "b", "a b", "é", "new"]), min_size=1, max_size=5),
+    st.integers(1, 4),
+)
+def test_it_is_what_brute_force_finds(sessions, asked, longest):
+    found = table_of(sessions, longest=longest).suggest(asked, 99)
+    expected = by_brute_force(sessions, asked, longest)
+    assert found == [(query, pytest.approx(share)) for query, share in expected]
+
+
+def test_popularity():
+    """`a` began three sessions and came later in one."""
+    table = table_of(SESSIONS)
+    asked = {query: int(count) for query, count in zip(table.queries, table.asked)}
+    assert asked == {"a": 4, "b": 2, "c": 2, "d": 2, "x": 1}
+    assert table.asked_next.tolist() == [1, 2, 2, 2, 0]
+
+
+def test_queries_of_a_word_by_popularity():
+    table = table_of([["red car", "car"], ["red car", "car wash"], ["x", "car"]])
+    items, counts = table.queries_of_word[table.words.find("car")]
+    assert [table.queries[item] for item in items] == ["car", "red car", "car wash"]
+    assert counts.tolist() == [2, 2, 1]
+
+
+def test_a_change_counts_once_for_each_two_queries():
+    sessions = 5 * [["cheap cars", "old cars"]] + [["cheap flats", "old flats"]]
+    sessions += 5 * [["red cars", "blue cars"]]  # one pair of queries only
+    table = table_of(sessions)
+    items, counts = table.changes[table.words.find("cheap")]
+    assert [table.words[item] for item in items] == ["old"] and counts.tolist() == [2]
+    assert table.changes[table.words.find("red")][0].tolist() == []
+
+
+# --- few users ------------------------------------------------------------------------------------
+
+
+def test_queries_of_few_users_have_no_role():
+    """`rare` was asked five times, by one person: neither suggested nor looked up."""
+    sessions = [*5 * [["a", "rare", "b"]], ["a", "b"], ["rare", "b"]]
+    users = [*10 * [1], 2, 1]
+    table = table_of(sessions, users=users, min_users=2)
+    assert list(table.queries) == ["a", "b"]
+    assert table.suggest(["a"], 9) == [("b", 1.0)]
+    assert table.suggest(["rare"], 9) == table.suggest(["a", "rare"], 9) == []
+    assert table.facts["queries_of_too_few_users"] == 1
+    assert len(table_of(sessions, users=users, min_users=1).queries) == 3
+
+
+@given(st.integers(0, 2**32), st.integers(1, 3))
+def test_whatever_is_left_is_counted_as_before(seed, min_users):
+    rng = random.Random(seed)
+    sessions = [[rng.choice("abcde") for _ in range(rng.randint(2, 5))] for _ in range(8)]
+    who = [rng.randrange(4) for _ in sessions]
+    users = [who[i] for i, session in enumerate(sessions) for _ in session[1:]]
+    askers = {query: set() for query in "abcde"}
+    for user, session in zip(who, sessions):
+        for query in session:
+            askers[query].add(user)
+    table = table_of(sessions, users=users, min_users=min_users)
+    kept = sorted(query for query in askers if len(askers[query]) >= min_users)
+    assert [query for query in table.queries if askers[query]] == [q for q in kept if askers[q]]
+    for query in kept:
+        followers = [
+            session[t]
+            for session in sessions
+            for t in range(1, len(session))
+            if session[t - 1] == query and session[t] in kept
+        ]
+        found = dict(table.suggest([query], 99))
+        assert found == {each: followers.count(each) / len(followers) for each in followers}
+
+
+@pytest.mark.parametrize("users", [[1], [1, 2, 3]])
+def test_users_must_be_those_of_the_pairs(users):
+    with pytest.raises(InputError, match="not of the same number"):
+        table_of([["a", "b", "c"]], users=users)
+
+
+def test_few_users_without_the_file(tmp_path):
+    write(tmp_path, SESSIONS)
+    with pytest.raises(InputError, match=r"train\.user: no such file.*--users"):
+        main(["--train", f"{tmp_path}/train", "--output", f"{tmp_path}/table", "--min-users", "2"])
+    assert not (tmp_path / "table").exists()
+
+
+def test_a_damaged_file_of_users(tmp_path):
+    write(tmp_path, [["a", "b", "c"]], ["1", "bob"])
+    with pytest.raises(InputError, match=r"train\.user:2: not a number"):
+        main(["--train", f"{tmp_path}/train", "--output", f"{tmp_path}/table"])
+
+
+# --- on disk --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved(tmp_path):
+    write(tmp_path, SESSIONS)
+    main(["--train", f"{tmp_path}/train", "--output", f"{tmp_path}/table"])
+    return tmp_path / "table"
+
+
+def test_it_opens_as_it_was_saved(saved):
+    table = NextQueries.open(saved)
+    assert table.suggest(["x", "a"], 9) == [("c", 1.0), ("b", 0.5), ("d", 0.25)]
+    assert table.facts["pairs"] == 7
+    maps = table.queries.letters, table.context_keys, table.followers.items
+    assert all(isinstance(each.base, np.memmap) for each in maps)
+
+
+def test_it_is_replaced_whole(saved):
+    table_of([["a", "z"]]).save(saved)
+    assert NextQueries.open(saved).suggest(["a"], 9) == [("z", 1.0)]
+    assert {path.name for path in saved.parent.iterdir()} == {
+        "table",
+        "train.next",
+        "train.session",
+    }
+
+
+def test_nothing_else_is_replaced(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("ten years")
+    with pytest.raises(InputError, match=r"no next queries: it has no header\.json"):
+        table_of(SESSIONS).save(tmp_path / "mine")
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "ten years"
+
+
+def test_nothing_is_left_where_it_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        table_of(SESSIONS).save(tmp_path / "file" / "table")
+
+
+def edit_header(folder, **changes):
+    header = json.loads((folder / "header.json").read_text())
+    (folder / "header.json").write_text(json.dumps({**header, **changes}))
+
+
+@pytest.mark.parametrize(
+    "damage, message",
+    [
+        (lambda folder: (folder / "header.json").unlink(), "it has no header.json"),
+        (lambda folder: (folder / "header.json").write_text("{"), "damaged"),
+        (lambda folder: (folder / "header.json").write_text("[]"), "damaged"),
+        (lambda folder: edit_header(folder, kind="recipes"), "not of next queries"),
+        (lambda folder: edit_header(folder, schema=99), "of schema 99, not 1"),
+        (lambda folder: (folder / "followers.npy").unlink(), "followers.npy: missing or damaged"),
+        (lambda folder: (folder / "asked.npy").write_bytes(b"x"), "asked.npy: missing or damaged"),
+        (
+            lambda folder: (folder / "asked.npy").write_bytes(
+                (folder / "asked.npy").read_bytes()[:-1]
+            ),
+            "asked.npy: missing or damaged",
+        ),
+        (
+            lambda folder: np.save(folder / "asked.npy", np.zeros(3, np.uint32)),
+            "asked.npy: not the one",
+        ),
+    ],
+)
+def test_a_damaged_table_is_one_line(saved, damage, message):
+    damage(saved)
+    with pytest.raises(InputError, match=message) as error:
+        NextQueries.open(saved)
+    assert "\n" not in str(error.value)
+
+
+# --- its parts ------------------------------------------------------------------------------------
+
+
+@given(st.sets(st.text(st.characters(exclude_categories=["Cs"]))), st.text(max_size=3))
+def test_pool(texts, wanted):
+    pool = TextPool.of(texts)
+    assert list(pool) == sorted(texts)
+    for place, text in enumerate(sorted(texts)):
+        assert pool.find(text) == place and pool[place] == text
+    assert (pool.find(wanted) is None) == (wanted not in texts)
+    prefix = wanted[:1]
+    starting = [pool[place] for place in pool.starting_with(prefix)]
+    assert starting == [text for text in sorted(texts) if text.startswith(prefix)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4))))
+def test_ranked_lists(events):
+    lists = RankedLists.count([key for key, _ in events], [item for _, item in events], 5)
+    for key in range(5):
+        items = [item for of, item in events if of == key]
+        ranked = sorted(set(items), key=lambda item: (-items.count(item), item))
+        found, counts = lists[key]
+        assert found.tolist() == ranked
+        assert counts.tolist() == [items.count(item) for item in ranked]
+
+
+def test_the_longest_lists_are_cut_at_their_end():
+    keys, items = np.array([1, 1, 1, 2]), np.array([5, 6, 7, 8])
+    lists = RankedLists.rank(keys, items, np.array([1, 3, 2, 1]), size=3, longest=2)
+    assert [lists[key][0].tolist() for key in range(3)] == [[], [6, 7], [8]]

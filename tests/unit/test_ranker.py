@@ -1,0 +1,218 @@
+"""Features, the order that a ranker gives, and how it is fitted."""
+
+import json
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from test_next_queries import table_of
+
+from mtn_fairseq.cli.fit_ranker import report, session_numbers
+from mtn_fairseq.data.session_pairs import Pair
+from mtn_fairseq.errors import InputError
+from mtn_fairseq.suggestions.candidate_scores import Scores
+from mtn_fairseq.suggestions.candidates import Candidate
+from mtn_fairseq.suggestions.features import NAMES, features
+from mtn_fairseq.suggestions.fitting import cross_validated_lists, fit_ranker
+from mtn_fairseq.suggestions.ranker import MATCHES, Ranker, Weights, order
+from mtn_fairseq.suggestions.suggester import Suggester
+
+lightgbm = pytest.importorskip("lightgbm")
+
+
+def column(rows, name):
+    return rows[:, NAMES.index(name)].tolist()
+
+
+# --- features -------------------------------------------------------------------------------------
+
+SESSION = ["red car", "car hire"]
+TABLE = table_of([["car hire", "red car"], ["car hire", "blue car"], ["car hire", "red car"]])
+CANDIDATES = [
+    Candidate("red car", "counts", counted=0, queries_ago=2),
+    Candidate("car hire rome", "beam", hypothesis=1),
+    Candidate("car", "edits", edit=0),
+]
+
+
+def test_features_by_hand():
+    scores = Scores(np.log([0.5, 0.25, 0.25]), np.array([3, 4, 2]), np.array([0, 1, 0]))
+    rows = features(SESSION, CANDIDATES, TABLE, scores)
+    assert rows.shape == (3, len(NAMES))
+    assert column(rows, "queries") == [2, 2, 2]
+    assert column(rows, "last_words") == [2, 2, 2]
+    assert column(rows, "last_asked")[0] == pytest.approx(math.log(1 + 3))
+    assert column(rows, "last_followed")[0] == pytest.approx(math.log(1 + 3))
+    np.testing.assert_equal(column(rows, "counted_place"), [0, math.nan, math.nan])
+    np.testing.assert_equal(column(rows, "hypothesis_place"), [math.nan, 1, math.nan])
+    np.testing.assert_equal(column(rows, "edit_kind"), [math.nan, math.nan, 0])
+    np.testing.assert_equal(column(rows, "queries_ago"), [2, math.nan, math.nan])
+    assert column(rows, "share_after_1") == pytest.approx([2 / 3, 0, 0])
+    assert column(rows, "count_after_1") == [2, 0, 0]
+    assert np.isnan(column(rows, "share_after_2")).all()  # `red car, car hire` never was
+    assert column(rows, "asked") == pytest.approx([math.log(3), 0, 0])
+    assert column(rows, "below_best") == pytest.approx([0, math.log(0.5), math.log(0.5)])
+    assert column(rows, "model_place") == [0, 1, 2]
+    assert column(rows, "log_probability_per_token")[1] == pytest.approx(math.log(0.25) / 4)
+    assert column(rows, "unknown_words") == [0, 1, 0]
+    # Shared words with the three, doubled, by all words of both: 1, 2/5, 2/3 for the first.
+    assert column(rows, "agreement")[0] == pytest.approx(0.5 + 0.25 * 2 / 5 + 0.25 * 2 / 3)
+    assert column(rows, "words") == [2, 3, 1]
+    assert column(rows, "shared_with_last") == [1, 2, 1]
+    assert column(rows, "share_of_last_kept") == [0.5, 1, 0.5]
+    assert column(rows, "share_of_it_from_last") == pytest.approx([0.5, 2 / 3, 1])
+    assert column(rows, "shared_with_earlier") == [1, 0, 0]
+    assert column(rows, "new_words") == [0, 1, 0]
+    assert column(rows, "starts_with_last") == [0, 1, 0]
+    assert column(rows, "last_starts_with_it") == [0, 0, 1]
+
+
+def test_what_is_not_known_is_nan():
+    rows = features(SESSION, CANDIDATES, None, None)
+    for name in ("asked", "share_after_1", "last_followed", "log_probability", "agreement"):
+        assert np.isnan(column(rows, name)).all()
+    assert features(SESSION, [], TABLE, None).shape == (0, len(NAMES))
+
+
+# --- order ----------------------------------------------------------------------------------------
+
+
+def rows_of(words, queries_ago):
+    rows = np.full((len(words), len(NAMES)), np.nan, dtype=np.float32)
+    rows[:, NAMES.index("words")] = words
+    rows[:, NAMES.index("queries_ago")] = queries_ago
+    return rows
+
+
+NONE = math.nan
+FREE = Weights(
+    exact=1.0, word=0.0, ngram_gains=(1.0, 0.0, 0.0, 0.0), ngram_costs=(0.0, 0.0, 0.0, 0.0)
+)
+
+
+def ordered(exact, overlap, weights=FREE, words=None, ago=None, matching="1-gram"):
+    rows = rows_of(words or len(exact) * [1], ago or len(exact) * [NONE])
+    none = np.zeros(len(exact))
+    predicted = {"exact": np.array(exact), **dict.fromkeys(MATCHES, none)}
+    return order(rows, {**predicted, matching: np.array(overlap)}, weights)
+
+
+def test_the_likeliest_first_where_nothing_else_is_known():
+    assert ordered([0.1, 0.3, 0.2, 0.3], [0, 0, 0, 0]) == [1, 3, 2, 0]
+
+
+def test_the_head_may_be_one_of_the_likeliest_few():
+    assert ordered([0.4, 0.3, 0.2, 0.1], [0, 0, 0.5, 9]) == [2, 0, 1, 3]
+    assert ordered([0.4, 0.3, 0.2, 0.1], [0, 0, 0, 9], ago=[NONE, NONE, 2, 1]) == [3, 0, 1, 2]
+    assert ordered([0.4, 0.3, 0.2, 0.1], [0, 0, 0, 9], ago=[NONE, NONE, 1, 2]) == [0, 1, 2, 3]
+
+
+def test_what_n_grams_cost():
+    """The second has two words: two unigrams and a bigram."""
+    costs = FREE._replace(ngram_costs=(0.125, 0.5, 7.0, 7.0))
+    assert ordered([0, 0], [0.1, 0.7], costs, words=[1, 2]) == [0, 1]  # 0.1 - 0.125, 0.7 - 0.75
+    assert ordered([0, 0], [0.1, 0.74], costs, words=[1, 2]) == [1, 0]
+    assert ordered([0, 0], [0.1, 0.7], costs._replace(word=0.1), words=[1, 2]) == [1, 0]
+
+
+def test_what_n_grams_gain():
+    gains = FREE._replace(ngram_gains=(0.1, 0.0, 0.0, 2.0))
+    assert ordered([0.5, 0.1], [0, 0.6], gains) == [0, 1]
+    assert ordered([0.5, 0.1], [0, 0.6], gains, matching="2-gram") == [0, 1]
+    assert ordered([0.5, 0.1], [0, 0.6], gains, matching="4-gram") == [1, 0]
+
+
+def test_what_being_exact_is_worth():
+    assert ordered([0.5, 0.1], [0, 0.6]) == [1, 0]
+    assert ordered([0.5, 0.1], [0, 0.6], FREE._replace(exact=2.0)) == [0, 1]
+
+
+# --- fitting --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """People ask `a` after `x`, again and again; the counts say `b`."""
+    table = table_of([["x", "b"], ["x", "b"], ["x", "a"], ["x y", "z"]])
+    suggester = Suggester(table)
+    pairs = [Pair("x", "a")] * 300 + [Pair("x y", "x")] * 100
+    described = list(suggester.describe([pair.source for pair in pairs], repeats=True))
+    lasts = [pair.queries()[-1] for pair in pairs]
+    asked = [pair.next_query for pair in pairs]
+    return fit_ranker(described, asked, lasts, list(range(400)), {"pairs": 400}), table
+
+
+def test_it_learns_what_people_ask(fitted):
+    ranker = fitted[0].ranker
+    suggester = Suggester(fitted[1], ranker=ranker)
+    assert suggester.suggest(["x"], repeats=True)[0][0].text == "a"
+    lists = cross_validated_lists(fitted[0])
+    assert {ranked[0] for ranked in lists[:300]} == {"a"}
+    assert {ranked[0] for ranked in cross_validated_lists(fitted[0], ["counts"])[:300]} == {"x"}
+
+
+def test_the_report_says_what_each_source_brings(fitted):
+    lines = report(fitted[0], ["counts", "edits", "session"])
+    found = {line[:20].strip(): line[20:].split() for line in lines[1:]}
+    assert lines[0].split() == ["bleu", "exact", "mrr@10", "hit@10"]
+    assert found["no ranker"][1] == "0.00"
+    assert found["ranker"][1] == "100.00"
+    assert found["… without edits"][1] == "75.00"
+    assert found["… without counts"][1] == "25.00"
+    assert found["… without session"][1] == "100.00"
+
+
+def test_saved_and_loaded_it_gives_the_same(fitted, tmp_path):
+    fitted[0].ranker.save(tmp_path / "ranker")
+    loaded = Ranker.load(tmp_path / "ranker")
+    rows = fitted[0].examples.features[fitted[0].examples.rows(0)]
+    assert loaded.order(rows) == fitted[0].ranker.order(rows)
+    assert loaded.weights == fitted[0].ranker.weights
+
+
+def test_the_same_data_give_the_same_ranker(fitted, tmp_path):
+    examples = fitted[0].examples
+    described = [
+        SimpleNamespace(candidates=candidates, features=examples.features[examples.rows(i)])
+        for i, candidates in enumerate(examples.pairs)
+    ]
+    lasts = ["x"] * 300 + ["x y"] * 100
+    again = fit_ranker(described, examples.next_queries, lasts, list(range(400)), {"pairs": 400})
+    for name, ranker in (("one", fitted[0].ranker), ("two", again.ranker)):
+        ranker.save(tmp_path / name)
+    files = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert "ranker.json" in files
+    for name in files:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_a_session_is_in_one_fold():
+    pairs = [Pair(source, "n") for source in ("a", "a <q> b", "c", "d", "d <q> e", "d <q> e <q> f")]
+    assert session_numbers(pairs) == [0, 0, 1, 2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    "damage, message",
+    [
+        (lambda folder: (folder / "ranker.json").unlink(), "missing, or not of a ranker"),
+        (lambda folder: (folder / "ranker.json").write_text("{}"), "missing, or not of a ranker"),
+        (lambda folder: (folder / "exact.txt").unlink(), "exact.txt: missing or damaged"),
+        (lambda folder: (folder / "exact.txt").write_text("tree"), "exact.txt: missing or damaged"),
+    ],
+)
+def test_a_damaged_ranker_is_one_line(fitted, tmp_path, damage, message):
+    fitted[0].ranker.save(tmp_path)
+    damage(tmp_path)
+    with pytest.raises(InputError, match=message) as error:
+        Ranker.load(tmp_path)
+    assert "\n" not in str(error.value)
+
+
+def test_a_ranker_of_other_features(fitted, tmp_path):
+    fitted[0].ranker.save(tmp_path)
+    header = json.loads((tmp_path / "ranker.json").read_text())
+    header["features"][0] = "moon_phase"
+    (tmp_path / "ranker.json").write_text(json.dumps(header))
+    with pytest.raises(InputError, match="of another version"):
+        Ranker.load(tmp_path)

@@ -1,0 +1,62 @@
+"""Suggestions without a ranker: in the order of their sources; and what is never suggested."""
+
+import pytest
+from test_next_queries import table_of
+
+from mtn_fairseq.errors import InputError
+from mtn_fairseq.suggestions.suggester import Suggester, as_line
+
+TABLE = table_of([["a b", "c"], ["a b", "d"], ["a b", "c"]])
+
+
+def texts(suggester, session, **options):
+    return [each.text for each in suggester.suggest([session], **options)[0]]
+
+
+def test_counts_then_edits():
+    found = Suggester(TABLE).suggest([["d", "a b"]])[0]
+    assert [(each.text, each.source) for each in found] == [
+        ("c", "counts"),
+        ("b", "edits"),
+        ("a", "edits"),
+        ("a b d", "edits"),
+        ("d a b", "edits"),
+    ]
+    scores = [each.score for each in found]
+    assert scores == sorted(scores, reverse=True) and len(set(scores)) == len(scores)
+
+
+def test_repeats_only_where_asked():
+    """`d` was counted after `a b`, and is of the session."""
+    assert not {"d", "a b"} & set(texts(Suggester(TABLE), ["d", "a b"]))
+    assert {"d", "a b"} <= set(texts(Suggester(TABLE), ["d", "a b"], repeats=True))
+
+
+def test_as_many_as_asked():
+    assert texts(Suggester(TABLE), ["d", "a b"], n=2) == ["c", "b"]
+
+
+def test_sources_can_be_switched_off():
+    assert texts(Suggester(TABLE, without=["edits"]), ["a b"]) == ["c", "d"]
+    assert texts(Suggester(TABLE, without=["counts"]), ["a b"]) == ["b", "a"]
+    assert texts(Suggester(TABLE, without=["counts", "edits"]), ["a b"]) == []
+
+
+def test_more_sessions_than_a_batch():
+    sessions = [["a b"], ["b"]] * 50
+    found = Suggester(TABLE).suggest(sessions)
+    assert [len(each) for each in found] == [4, 1] * 50  # `a b` has the word `b`
+    assert found[0] == found[98] and found[1] == found[99]
+
+
+def test_sessions_as_text_or_as_queries():
+    assert as_line(["Paris", "<q>"]) == r"Paris <q> \<q>"
+    assert as_line("a  b <q> c") == "a b <q> c"
+    assert as_line("▁a ▁b c <q> ▁d") == "a bc <q> d"
+    queries = texts(Suggester(TABLE), ["x", "a b"])
+    assert texts(Suggester(TABLE), "old <session> x <q> a b") == queries
+
+
+def test_a_model_needs_its_data():
+    with pytest.raises(InputError, match="give --model and --data together"):
+        Suggester.load(model="checkpoint.pt")
