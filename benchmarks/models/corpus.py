@@ -7,6 +7,8 @@ import numpy as np
 import torch
 from fairseq.data import Dictionary, indexed_dataset
 
+from mtn_fairseq.data.spelled_words import spell
+
 WORDS_PER_QUERY = [0.16, 0.27, 0.24, 0.14, 0.09, 0.05, 0.03, 0.02]  # 1 to 8, as in AOL's log
 SEPARATORS = ["<q>", "<session>", "<unit3>"]
 
@@ -18,11 +20,13 @@ class Shape(NamedTuple):
         vocabulary: different words
         queries: in each session; the last one is a target only
         depth: 1 for sessions; 2 groups a source's queries into sessions, 3 these into groups, …
+        unknown: share of words that the dictionary does not have
     """
 
     vocabulary: int
     queries: int = 5
     depth: int = 1
+    unknown: float = 0.0
 
     @property
     def unit(self) -> int:
@@ -74,13 +78,27 @@ def _add_session(
         first_word + (shape.vocabulary ** random.random(length)).astype(np.int64) - 1
         for length in lengths
     ]
+    spelled = [_spell_some(query, dictionary, shape.unknown, random) for query in queries]
     eos = dictionary.eos()
     source: List[int] = []
-    for place, (query, following) in enumerate(zip(queries, queries[1:]), 1):
-        source += query.tolist()
+    for place, (query, following) in enumerate(zip(spelled, spelled[1:]), 1):
+        source += query
         builders["session"].add_item(torch.tensor([*source, eos]))
-        builders["next"].add_item(torch.tensor([*following.tolist(), eos]))
+        builders["next"].add_item(torch.tensor([*following, eos]))
         source.append(dictionary.index(SEPARATORS[_level(place, shape)]))
+
+
+def _spell_some(
+    query: np.ndarray, dictionary: Dictionary, share: float, random: np.random.Generator
+) -> List[int]:
+    """The tokens of a query, some of its words spelled out: eight letters each."""
+    tokens: List[int] = []
+    for word in query.tolist():
+        if share and random.random() < share:
+            tokens += [dictionary.unk(), *spell(f"{word:08d}", len(dictionary))]
+        else:
+            tokens.append(word)
+    return tokens
 
 
 def _level(place: int, shape: Shape) -> int:

@@ -36,6 +36,8 @@ def write_report(results: Dict[str, Any], folder: Path) -> None:
         text += ["## Training: pairs a second", "", training_table(results["training"]), ""]
     if "decoding" in results:
         text += ["## Decoding, beam 5: pairs a second", "", decoding_table(results["decoding"]), ""]
+    if "copying" in results:
+        text += ["## Time with --copy-attention", "", copying_table(results["copying"]), ""]
     if "growth" in results:
         text += ["## Training as sessions, vocabulary and levels grow", ""]
         for what, rows in results["growth"].items():
@@ -72,6 +74,21 @@ def decoding_table(rows: Rows) -> str:
     ]
     head = ["words", "sessions at once", "system", "parameters", "pairs/s", "× stock transformer"]
     return _table(head, body)
+
+
+def copying_table(rows: Rows) -> str:
+    body = [
+        [
+            f"{row['words']:,}",
+            row["system"],
+            row["work"],
+            _parameters(row),
+            f"{row['pairs_per_second']:.0f}",
+            f"{1 / row['ratio']:.2f}",
+        ]
+        for row in rows
+    ]
+    return _table(["words", "system", "work", "parameters", "pairs/s", "time, × without"], body)
 
 
 def growth_table(what: str, rows: Rows) -> str:

@@ -18,7 +18,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
-from typing import Any, Dict, Iterator, List
+from typing import Any, Callable, Dict, Iterator, List
 
 import torch
 from corpus import Shape, write_corpus
@@ -36,6 +36,7 @@ from systems import (
     STOCK_LSTM,
     UNROLLED,
     UNROLLED_ADAPTIVE,
+    WITHOUT_COPYING,
     flags_of,
 )
 from time_shares import time_shares
@@ -84,6 +85,28 @@ class Benchmark:
                     }
                     found += _rows(workers, rounds, STOCK, words=words, batch=batch)
         return found
+
+    def copying(self) -> List[Dict[str, Any]]:
+        """With `--copy-attention` and without, where every seventh word is unknown."""
+        found = []
+        for words, size in SIZES.items():
+            shape = Shape(words, unknown=0.14)
+            for system, same in WITHOUT_COPYING.items():
+                with _corpus(shape) as data:
+                    kinds: Dict[str, Callable[[List[str]], Any]] = {
+                        "training": partial(Training, data),
+                        "decoding, 64 at once": lambda flags: Decoding(data, flags, 64),
+                        "decoding, one at a time": lambda flags: Decoding(data, flags, 1),
+                    }
+                    for work, worker in kinds.items():
+                        each = shape.pairs_together
+                        workers = {
+                            name: worker(flags_of(name, words, size, each))
+                            for name in (same, system)
+                        }
+                        rounds = self.rounds * (5 if "one" in work else 1)
+                        found += _rows(workers, rounds, same, words=words, work=work)
+        return [row for row in found if row["system"] in WITHOUT_COPYING]
 
     def growth(self) -> Dict[str, List[Dict[str, Any]]]:
         """At the smallest size: more queries a session, more words, more levels."""
@@ -252,7 +275,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parts = ["training", "decoding", "growth", "memory", "peak", "shares"]
+    parts = ["training", "decoding", "copying", "growth", "memory", "peak", "shares"]
     parser.add_argument("--only", default=",".join(parts), help="parts, of %(default)s")
     parser.add_argument("--rounds", type=int, default=7, help="turns of each system")
     parser.add_argument("--output", type=Path, default=HERE, help="folder for the results")

@@ -10,6 +10,12 @@ UNROLLED_ADAPTIVE = "mtn, adaptive softmax, unrolled"
 STOCK = "stock transformer"
 STOCK_LSTM = "stock lstm"
 HLSTM = "hlstm"
+MTN_COPYING = "mtn, copying"
+FLAT = "transformer_session"
+FLAT_COPYING = "transformer_session, copying"
+SEQ2SEQ = "seq2seq_attn"
+SEQ2SEQ_COPYING = "seq2seq_attn, copying"
+WITHOUT_COPYING = {MTN_COPYING: MTN, FLAT_COPYING: FLAT, SEQ2SEQ_COPYING: SEQ2SEQ}
 
 PAIRS = 128  # of a training batch, whatever the system
 TIED = ["--share-decoder-input-output-embed"]  # one table of words, as stock's shared ones
@@ -79,6 +85,15 @@ def flags_of(
             *("--encoder-hidden-size", str(size.lstm), "--optimizer", "fused_adam", *sessions),
         ],
     }
+    flat = ["--arch", "transformer_session", "--encoder-layers", "6", "--decoder-layers", "3"]
+    flat += ["--encoder-embed-dim", str(size.width)]
+    flat += ["--encoder-ffn-embed-dim", str(2 * size.width), "--encoder-attention-heads", heads]
+    each[FLAT] = [*flat, *TIED, "--optimizer", "fused_adam", "--batch-size", str(pairs)]
+    each[SEQ2SEQ] = ["--arch", "seq2seq_attn", "--encoder-embed-dim", str(size.width)]
+    each[SEQ2SEQ] += ["--encoder-hidden-size", str(size.lstm), "--optimizer", "fused_adam"]
+    each[SEQ2SEQ] += ["--batch-size", str(pairs)]
+    for copying, same in WITHOUT_COPYING.items():
+        each[copying] = [*each[same], "--copy-attention"]
     return [*each[system], *long]
 
 

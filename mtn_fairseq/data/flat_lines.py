@@ -29,6 +29,8 @@ class FlatLines(NamedTuple):
 
 
 def read_lines(dataset: TokenLines, start: int, stop: int) -> FlatLines:
+    if hasattr(dataset, "read_lines"):
+        return dataset.read_lines(start, stop)
     if not isinstance(dataset, MMapIndexedDataset) or start >= stop:
         return FlatLines.of([dataset[i].numpy() for i in range(start, stop)])
     # What fairseq-preprocess writes has the lines in order, nothing in between. fairseq's reader

@@ -2,13 +2,16 @@
 
 import logging
 from pathlib import Path
-from typing import Iterable, List, Optional, Set, TextIO, Union
+from typing import Any, Callable, Iterable, List, Optional, Set, TextIO, Union
 
+import torch
 from fairseq import tokenizer
 from fairseq.data import Dictionary
+from torch import Tensor
 
 from ..errors import InputError
 from .session_text import QUERY_SEPARATOR, SESSION_SEPARATOR, is_separator, separator
+from .spelled_words import UNKNOWN_WORDS, UnknownWords, spell
 from .text_checks import check_pairs, numbered_lines
 from .word_pieces import MODEL, PieceEncoder, has_pieces
 
@@ -16,9 +19,49 @@ logger = logging.getLogger(__name__)
 
 
 class SessionDictionary(Dictionary):
-    """Any fairseq command reads its file; what its words were cut by is saved beside it."""
+    """Any fairseq command reads its file; what its words were cut by is saved beside it.
+
+    Words that it does not have are spelled out in what it encodes, and it can show those that
+    `unknown_words` has learned.
+    """
 
     model: Optional[Path] = None
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.unknown_words = UnknownWords()
+
+    def encode_line(
+        self,
+        line: str,
+        line_tokenizer: Callable[[str], List[str]] = tokenizer.tokenize_line,
+        add_if_not_exist: bool = True,
+        consumer: Optional[Callable[[str, int], None]] = None,
+        append_eos: bool = True,
+        reverse_order: bool = False,
+    ) -> Tensor:
+        """As fairseq's, and behind each `<unk>` the letters of the word that it stands for.
+
+        Not without an end: that is how fairseq-interactive encodes words to be generated, and an
+        unknown one cannot be.
+        """
+        indices = super().encode_line(
+            line, line_tokenizer, add_if_not_exist, consumer, append_eos, reverse_order
+        )
+        if not append_eos or self.unk_index not in indices:
+            return indices
+        words = line_tokenizer(line)
+        spelled: List[int] = []
+        for index, word in zip(indices.tolist(), words[::-1] if reverse_order else words):
+            spelled.append(index)
+            if index == self.unk_index and word != self.unk_word:
+                spelled += spell(word, len(self))
+        return torch.tensor([*spelled, self.eos_index], dtype=indices.dtype)
+
+    def __getitem__(self, index: int) -> str:
+        if index < UNKNOWN_WORDS:
+            return super().__getitem__(index)
+        return self.unknown_words[int(index)]
 
     def save(self, f: Union[str, TextIO]) -> None:
         super().save(f)

@@ -7,6 +7,7 @@ word all hypotheses of a session are one.
 """
 
 from copy import copy
+from math import inf
 from typing import Any, Dict, List, Optional, Tuple
 
 import torch
@@ -17,6 +18,10 @@ from fairseq.modules import MultiheadAttention
 from fairseq.search import BeamSearch
 from fairseq.sequence_generator import EnsembleModel, SequenceGenerator
 from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+from ..modules.copyable_words import SLOTS
+from ..modules.pointer import Copying, Pointer
 
 Parts = Tuple[EnsembleModel, BeamSearch, int]  # what is asked, what picks, of how many words
 
@@ -38,7 +43,9 @@ class NarrowSequenceGenerator(SequenceGenerator):
         self, models: List[FairseqEncoderDecoderModel], tgt_dict: Dictionary, **options: Any
     ) -> None:
         super().__init__(models, tgt_dict, **options)
-        self.wide: Parts = self.model, self.search, self.vocab_size
+        copies = any(getattr(model, "copies", False) for model in models)
+        width = len(tgt_dict) + SLOTS if copies else len(tgt_dict)
+        self.wide: Parts = self.model, self.search, width
         words = min(2 * self.beam_size, len(tgt_dict) - SPECIALS)
         model = NarrowModel(models, self.beam_size, words)
         self.narrow: Parts = model, NarrowBeamSearch(tgt_dict, model), SPECIALS + words
@@ -93,9 +100,8 @@ class NarrowModel(EnsembleModel):
         # fairseq's Transformer decoder can do with one set of codes for all hypotheses of a session
         decoder = self.single_model.decoder
         self.shares_codes = isinstance(decoder, TransformerDecoderBase)
-        self.attentions = [
-            part for part in decoder.modules() if isinstance(part, MultiheadAttention)
-        ]
+        kinds = (MultiheadAttention, Pointer)
+        self.attentions = [part for part in decoder.modules() if isinstance(part, kinds)]
 
     def forward_decoder(
         self,
@@ -141,20 +147,42 @@ class NarrowModel(EnsembleModel):
     ) -> Tensor:
         """(R, t) -> log probabilities (R, 4 + words)"""
         no_weights = {"alignment_layer": -1} if self.shares_codes else {}  # nobody asks for them
-        logits, _ = self.single_model.decoder(
+        logits, extra = self.single_model.decoder(
             tokens, encoder_out=encoder_out, incremental_state=incremental_states[0], **no_weights
         )
         logits = logits[:, -1].float()
         if temperature != 1.0:
             logits = logits / temperature
+        copying = extra.get("copying") if isinstance(extra, dict) else None
+        if copying is not None:
+            return self._mixed(logits, Copying(*(part[:, -1] for part in copying)))
         best, words = largest(logits[:, SPECIALS:], self.words)
-        specials = torch.arange(SPECIALS, device=words.device).expand(len(words), -1)
-        self.columns = torch.cat([specials, words + SPECIALS], 1)
+        self.columns = _with_specials(words + SPECIALS)
         scores = torch.cat([logits[:, :SPECIALS], best], 1)
         highest = scores.amax(1, keepdim=True)
         # In place: nothing is as wide, and nobody reads it again.
         total = logits.sub_(highest).exp_().sum(1, keepdim=True)
         return scores - (highest + total.log())
+
+    def _mixed(self, logits: Tensor, copying: Copying) -> Tensor:
+        """Of the mixture of (R, V) logits and K copied words.
+
+        Only copied words change: a word that is not among them has its share of the vocabulary.
+        """
+        total = logits.logsumexp(1, keepdim=True) - logsigmoid(copying.gate).to(logits)
+        copied = copying.log_share.to(logits).masked_fill(copying.share.le(0), -inf) + total
+        known = copying.columns.lt(logits.size(1))
+        here = copying.columns.masked_fill(~known, 0)
+        # As if they had these logits; a place with no share has no part in it.
+        raised = torch.logaddexp(logits.gather(1, here), copied.masked_fill(~known, -inf))
+        logits = logits.scatter_reduce(1, here, raised, "amax")
+        best, words = largest(logits[:, SPECIALS:], self.words)
+        # Unknown words are not among these.
+        best = torch.cat([best, copied.masked_fill(known, -inf)], 1)
+        words = torch.cat([words + SPECIALS, copying.columns], 1)
+        best, places = best.topk(self.words, dim=1)
+        self.columns = _with_specials(words.gather(1, places))
+        return torch.cat([logits[:, :SPECIALS], best], 1) - total
 
     def reorder_encoder_out(
         self, encoder_outs: List[Dict[str, List[Tensor]]], new_order: Tensor
@@ -177,6 +205,11 @@ class NarrowModel(EnsembleModel):
         if self.shares_codes:
             for attention in self.attentions:
                 attention.set_beam_size(hypotheses)
+
+
+def _with_specials(words: Tensor) -> Tensor:
+    specials = torch.arange(SPECIALS, device=words.device).expand(len(words), -1)
+    return torch.cat([specials, words], 1)
 
 
 def largest(scores: Tensor, count: int) -> Tuple[Tensor, Tensor]:

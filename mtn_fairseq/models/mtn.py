@@ -18,6 +18,7 @@ from ..flags import one_int_per_level
 from ..modules.masked_level import MaskedLevel, UnitPositions
 from ..modules.mtn_encoder import MTNEncoder
 from ..modules.packed_layers import PackedDecoder, PackedEncoder
+from ..modules.pointer import Copying, Pointer
 from ..modules.session_layout import SessionLayout
 from ..modules.unit_projection import LinearProjection, VectorProjection
 from .session_model import SessionModel, separators_of
@@ -112,7 +113,11 @@ class MTNModel(SessionModel):
             embedding,
             output_projection=output_layer(cfg, task.target_dictionary),
         )
-        return cls(encoder, decoder)
+        model = cls(encoder, decoder)
+        if cfg.copy_attention:
+            channels = cfg.encoder_embed_dim
+            model.copy_by(Pointer(channels, channels, hierarchical=True), separators)
+        return model
 
     def features(
         self,
@@ -120,13 +125,14 @@ class MTNModel(SessionModel):
         src_lengths: Tensor,
         prev_output_tokens: Tensor,
         target_rows: Optional[Tensor],
-    ) -> Tensor:
+    ) -> Tuple[Tensor, Optional[Copying]]:
         """Each query is encoded once and each target decoded once, with no padding anywhere."""
         layout = SessionLayout(src_tokens, self.encoder.separators, self.encoder.padding_idx)
         codes = self.encoder.encode(src_tokens, layout)
         last_query_only = self.encoder.decoder_context == "query"
+        copyable = self.encoder.copyable(src_tokens, layout, codes)
         return self.decoder.decode_targets(
-            prev_output_tokens, codes, layout, target_rows, last_query_only
+            prev_output_tokens, codes, layout, target_rows, last_query_only, copyable
         )
 
 

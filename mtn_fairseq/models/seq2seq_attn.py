@@ -9,8 +9,10 @@ from fairseq.models.lstm import LSTMCell
 from fairseq.tasks import FairseqTask
 
 from ..modules.flat_source import SOURCE_CONTEXTS
+from ..modules.pointer import Pointer
 from ..modules.recurrent_decoders import AttentionLSTMDecoder
 from ..modules.recurrent_encoders import FlatLSTMEncoder
+from .copy_option import copy_option
 from .recurrent_options import RecurrentOptions, bidirectional_lstm, decoder_parts
 from .session_model import SessionModel, separators_of
 
@@ -21,6 +23,7 @@ class Seq2SeqAttnConfig(RecurrentOptions):
         default="session",
         metadata={"help": "what is read: the whole session, flat, or its last query only"},
     )
+    copy_attention: bool = copy_option()
 
 
 @register_model("seq2seq_attn", dataclass=Seq2SeqAttnConfig)
@@ -32,10 +35,14 @@ class Seq2SeqAttnModel(SessionModel):
         lstm = bidirectional_lstm(cfg, task)
         state = lstm.output_units
         cell = LSTMCell(cfg.encoder_embed_dim + state, state)
-        return cls(
-            FlatLSTMEncoder(lstm, separators_of(task), str(cfg.source_context)),
+        separators = separators_of(task)
+        model = cls(
+            FlatLSTMEncoder(lstm, separators, str(cfg.source_context)),
             AttentionLSTMDecoder(cell, *decoder_parts(cfg, task, lstm, features=2 * state)),
         )
+        if cfg.copy_attention:
+            model.copy_by(Pointer(2 * state, state, hierarchical=False), separators)
+        return model
 
 
 @register_model_architecture("seq2seq_attn", "seq2seq_attn_aol")

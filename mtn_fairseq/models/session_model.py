@@ -9,6 +9,8 @@ from fairseq.tasks import FairseqTask
 from torch import Tensor
 
 from ..errors import InputError
+from ..modules.copyable_words import Columns, columns_of_targets
+from ..modules.pointer import Copying, Pointer
 from .checkpoints import refuse_foreign_checkpoint
 
 
@@ -34,13 +36,17 @@ class SessionModel(FairseqEncoderDecoderModel):
             target_rows: (P,) with whole sessions: which query, of all in the batch, each target
                 follows; else P = B
         """
-        features = self.features(src_tokens, src_lengths, prev_output_tokens, target_rows)
+        features, copying = self.features(src_tokens, src_lengths, prev_output_tokens, target_rows)
         real = prev_output_tokens.ne(self.decoder.dictionary.pad())
+        extra: Dict[str, Any] = {"attn": [None]}
         if self.training:
-            return self.decoder.output_layer(features), {"real_positions": real}
-        places = features.new_zeros(*real.shape, features.size(-1))
-        places[real] = features
-        return self.decoder.output_layer(places), {"attn": [None]}
+            extra["real_positions"] = real
+        else:
+            features = _in_places(features, real)
+            copying = copying and Copying(*(_in_places(part, real) for part in copying))
+        if copying is not None:
+            extra["copying"] = copying
+        return self.decoder.output_layer(features), extra
 
     def features(
         self,
@@ -48,17 +54,54 @@ class SessionModel(FairseqEncoderDecoderModel):
         src_lengths: Tensor,
         prev_output_tokens: Tensor,
         target_rows: Optional[Tensor],
-    ) -> Tensor:
-        """What the output layer reads at each real target position: (R, C)."""
+    ) -> Tuple[Tensor, Optional[Copying]]:
+        """What the output layer reads at each real target position, (R, C), and what is copied."""
         rows = {} if target_rows is None else {"target_rows": target_rows}
         encoder_out = self.encoder(src_tokens, src_lengths=src_lengths, **rows)
-        features, _ = self.decoder(prev_output_tokens, encoder_out=encoder_out, features_only=True)
-        return features[prev_output_tokens.ne(self.decoder.dictionary.pad())]
+        features, extra = self.decoder(
+            prev_output_tokens, encoder_out=encoder_out, features_only=True
+        )
+        real = prev_output_tokens.ne(self.decoder.dictionary.pad())
+        copying = extra.get("copying")
+        return features[real], copying and Copying(*(part[real] for part in copying))
+
+    def copy_by(self, pointer: Pointer, separators: List[int]) -> None:
+        """Words of the source can be copied, from now on."""
+        if getattr(self.decoder, "adaptive_softmax", None) is not None:
+            raise InputError(
+                "--copy-attention mixes whole distributions, which adaptive softmax does not have",
+                "leave out one of the two",
+            )
+        dictionary = self.decoder.dictionary
+        structure = [dictionary.pad(), dictionary.eos(), dictionary.unk(), *separators]
+        self.decoder.pointer = pointer
+        self.encoder.columns = Columns(len(dictionary), structure)
+
+    @property
+    def copies(self) -> bool:
+        return getattr(self.decoder, "pointer", None) is not None
+
+    def get_normalized_probs(
+        self,
+        net_output: Tuple[Tensor, Any],
+        log_probs: bool,
+        sample: Optional[Dict[str, Any]] = None,
+    ) -> Tensor:
+        """(…, V); where words are copied, of the mixture, and some columns wider."""
+        copying = (net_output[1] or {}).get("copying")
+        if copying is None:
+            return super().get_normalized_probs(net_output, log_probs, sample)
+        mixed = copying.mix(net_output[0])
+        return mixed if log_probs else mixed.exp()
 
     def get_targets(self, sample: Dict[str, Any], net_output: Tuple[Tensor, Any]) -> Tensor:
         target = super().get_targets(sample, net_output)
-        real = net_output[1].get("real_positions")
-        return target if real is None else target[real]
+        real, copying = (net_output[1].get(name) for name in ("real_positions", "copying"))
+        target = target if real is None else target[real]
+        if copying is None:
+            return target
+        unk = self.decoder.dictionary.unk()
+        return columns_of_targets(target, copying.words, copying.columns, unk)
 
     def load_state_dict(
         self,
@@ -70,6 +113,13 @@ class SessionModel(FairseqEncoderDecoderModel):
         if strict:
             refuse_foreign_checkpoint(self, state_dict)
         return super().load_state_dict(state_dict, strict, model_cfg, args)
+
+
+def _in_places(packed: Tensor, real: Tensor) -> Tensor:
+    """(R, …) -> (P, T', …); zeros elsewhere."""
+    places = packed.new_zeros(*real.shape, *packed.shape[1:])
+    places[real] = packed
+    return places
 
 
 def separators_of(task: FairseqTask) -> List[int]:

@@ -11,6 +11,8 @@ from fairseq.models.transformer import Embedding, Linear, TransformerConfig
 from omegaconf import II
 from torch import nn
 
+from .copy_option import copy_option
+
 
 @dataclass
 class TransformerOptions(FairseqDataclass):
@@ -90,6 +92,7 @@ class TransformerOptions(FairseqDataclass):
     quant_noise_pq_block_size: int = field(
         default=8, metadata={"help": "block size of quantization noise at training time"}
     )
+    copy_attention: bool = copy_option()
     max_source_positions: int = II("task.max_source_positions")
     max_target_positions: int = II("task.max_target_positions")
 

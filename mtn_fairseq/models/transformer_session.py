@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from dataclasses import dataclass, field
-from typing import Optional
+from typing import Optional, Tuple
 
 from fairseq.dataclass import ChoiceEnum
 from fairseq.models import register_model, register_model_architecture
@@ -12,6 +12,7 @@ from torch import Tensor
 from ..modules.flat_encoder import FlatEncoder
 from ..modules.flat_source import SOURCE_CONTEXTS
 from ..modules.packed_layers import PackedDecoder
+from ..modules.pointer import Copying, Pointer
 from ..modules.session_layout import SessionLayout
 from .session_model import SessionModel, separators_of
 from .transformer_options import (
@@ -73,7 +74,11 @@ class TransformerSessionModel(SessionModel):
             embedding,
             output_projection=output_layer(cfg, task.target_dictionary),
         )
-        return cls(encoder, decoder)
+        model = cls(encoder, decoder)
+        if cfg.copy_attention:
+            channels = cfg.encoder_embed_dim
+            model.copy_by(Pointer(channels, channels, hierarchical=False), encoder.separators)
+        return model
 
     def features(
         self,
@@ -81,11 +86,14 @@ class TransformerSessionModel(SessionModel):
         src_lengths: Tensor,
         prev_output_tokens: Tensor,
         target_rows: Optional[Tensor],
-    ) -> Tensor:
+    ) -> Tuple[Tensor, Optional[Copying]]:
         source = self.encoder.source(src_tokens)
         layout = SessionLayout(source, self.encoder.separators, self.encoder.padding_idx)
         codes = self.encoder.encode_sources(source, layout)
-        return self.decoder.decode_targets(prev_output_tokens, codes, layout)
+        copyable = None
+        if self.copies:
+            copyable = self.encoder.copyable(src_tokens, source, layout.flat(codes))
+        return self.decoder.decode_targets(prev_output_tokens, codes, layout, copyable=copyable)
 
 
 @register_model_architecture("transformer_session", "transformer_aol")

@@ -7,6 +7,7 @@ from fairseq.models import FairseqEncoder
 from fairseq.models.transformer import TransformerEncoderBase
 from torch import Tensor, nn
 
+from .copyable_words import Columns, Copyable, with_copyable
 from .limits import check_fits
 from .packed_attention import AttentionPlan, Grid
 from .packed_layers import PackedEncoder
@@ -51,6 +52,7 @@ class MTNEncoder(FairseqEncoder):
         self.decoder_context = decoder_context
         self.max_source_positions = max_source_positions
         self.padding_idx = query_encoder.padding_idx
+        self.columns: Optional[Columns] = None  # of what a decoder copies
 
     def forward(
         self, src_tokens: Tensor, src_lengths: Optional[Tensor] = None, **unused: object
@@ -68,6 +70,7 @@ class MTNEncoder(FairseqEncoder):
             exists = grid.lay_out(torch.ones_like(grid.place, dtype=torch.bool), False)
         else:
             codes, exists = layout.flat(tokens), layout.tokens_exist  # (B, T, C), (B, T)
+        copyable = self.copyable(src_tokens, layout, tokens)
         return {
             "encoder_out": [codes.transpose(0, 1)],
             "encoder_padding_mask": [~exists],
@@ -75,7 +78,16 @@ class MTNEncoder(FairseqEncoder):
             "encoder_states": [],
             "src_tokens": [],
             "src_lengths": [exists.sum(1, keepdim=True).int()],
+            "copyable": [] if copyable is None else list(copyable),
         }
+
+    def copyable(
+        self, src_tokens: Tensor, layout: SessionLayout, codes: Tensor
+    ) -> Optional[Copyable]:
+        """For a decoder that copies."""
+        if self.columns is None:
+            return None
+        return Copyable.by_query(codes, src_tokens, self.columns.of(src_tokens), layout)
 
     def encode(self, src_tokens: Tensor, layout: SessionLayout) -> Tensor:
         """(B, T) -> (n, C): the code of each real token."""
@@ -114,8 +126,11 @@ class MTNEncoder(FairseqEncoder):
                 code = norm(lower + code)
         return code
 
-    # Beam search reorders the same keys as a stock encoder's.
-    reorder_encoder_out = TransformerEncoderBase.reorder_encoder_out
+    def reorder_encoder_out(
+        self, encoder_out: Dict[str, List[Tensor]], new_order: Tensor
+    ) -> Dict[str, List[Tensor]]:
+        reordered = TransformerEncoderBase.reorder_encoder_out(self, encoder_out, new_order)
+        return with_copyable(reordered, encoder_out, new_order)
 
     def max_positions(self) -> int:
         return self.max_source_positions

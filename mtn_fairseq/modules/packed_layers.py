@@ -1,6 +1,6 @@
 """fairseq's Transformer encoder and decoder, also for packed tokens (see `packed_attention`)."""
 
-from typing import Optional, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 from fairseq.distributed import fsdp_wrap
 from fairseq.models.transformer import (
@@ -15,7 +15,10 @@ from fairseq.modules.transformer_layer import (
 )
 from torch import Tensor, nn
 
+from ..data.spelled_words import as_read_by_embeddings
+from .copyable_words import Copyable
 from .packed_attention import AttentionPlan, PackedAttention
+from .pointer import Copying, Pointer
 from .session_layout import SessionLayout
 from .target_plans import plan_targets
 
@@ -88,6 +91,7 @@ class PackedEncoder(TransformerEncoderBase):
 
     def encode(self, tokens: Tensor, position: Tensor, plan: AttentionPlan) -> Tensor:
         """tokens (n,) at position (n,) -> codes (n, C)"""
+        tokens = as_read_by_embeddings(tokens, self.dictionary)
         x = _at_positions(self, self.embed_scale * self.embed_tokens(tokens), position)
         if self.quant_noise is not None:
             x = self.quant_noise(x)
@@ -100,10 +104,36 @@ class PackedEncoder(TransformerEncoderBase):
 
 
 class PackedDecoder(TransformerDecoderBase):
+    """fairseq's, that may have a pointer to copy words of the source by."""
+
+    def __init__(self, *others: Any, **options: Any) -> None:
+        super().__init__(*others, **options)
+        self.pointer: Optional[Pointer] = None
+
     def build_decoder_layer(
         self, cfg: TransformerConfig, no_encoder_attn: bool = False
     ) -> nn.Module:
         return _wrapped(DecoderLayer(cfg, no_encoder_attn), cfg)
+
+    def forward(
+        self,
+        prev_output_tokens: Tensor,
+        encoder_out: Optional[Dict[str, List[Tensor]]] = None,
+        incremental_state: Optional[Dict[str, Dict[str, Optional[Tensor]]]] = None,
+        features_only: bool = False,
+        **others: Any,
+    ) -> Tuple[Tensor, Dict[str, Any]]:
+        if self.pointer is None or encoder_out is None:
+            return super().forward(
+                prev_output_tokens, encoder_out, incremental_state, features_only, **others
+            )
+        tokens = as_read_by_embeddings(prev_output_tokens, self.dictionary)
+        features, extra = super().forward(
+            tokens, encoder_out, incremental_state, features_only=True, **others
+        )
+        source = Copyable(*encoder_out["copyable"])
+        extra["copying"] = self.pointer.point_next(features, source, incremental_state)
+        return (features if features_only else self.output_layer(features)), extra
 
     def decode_targets(
         self,
@@ -112,7 +142,8 @@ class PackedDecoder(TransformerDecoderBase):
         layout: SessionLayout,
         target_rows: Optional[Tensor] = None,
         last_query_only: bool = False,
-    ) -> Tensor:
+        copyable: Optional[Copyable] = None,
+    ) -> Tuple[Tensor, Optional[Copying]]:
         """prev_output_tokens (P, T'), codes (n, C) -> features (R, C) of its R real tokens.
 
         Args:
@@ -120,11 +151,18 @@ class PackedDecoder(TransformerDecoderBase):
             target_rows: (P,) which query, of all in the batch, each target follows; without it,
                 the last of each source
             last_query_only: a target sees the codes of that query alone
+            copyable: what the pointer points to
         """
         real = prev_output_tokens.ne(self.padding_idx)
         rows = layout.last_row if target_rows is None else target_rows
         plans = plan_targets(layout, real, rows, last_query_only)
-        return self.decode(prev_output_tokens[real], codes, *plans)
+        features = self.decode(prev_output_tokens[real], codes, *plans)
+        if self.pointer is None or copyable is None:
+            return features, None
+        target, _ = real.nonzero(as_tuple=True)
+        newest = (rows - layout.first_row[layout.query_source[rows]])[target]
+        asking = plans.to_source.asking
+        return features, self.pointer.point_packed(features, copyable, asking, newest)
 
     def decode(
         self,
@@ -135,6 +173,7 @@ class PackedDecoder(TransformerDecoderBase):
         to_source: AttentionPlan,
     ) -> Tensor:
         """tokens (R,) at position (R,), codes (n, C) -> features (R, C)"""
+        tokens = as_read_by_embeddings(tokens, self.dictionary)
         x = self.embed_scale * self.embed_tokens(tokens)
         if self.quant_noise is not None:  # before the positions, unlike in fairseq's encoder
             x = self.quant_noise(x)

@@ -7,6 +7,10 @@ from fairseq.models import FairseqIncrementalDecoder
 from fairseq.modules import FairseqDropout
 from torch import Tensor, nn
 
+from ..data.spelled_words import as_read_by_embeddings
+from .copyable_words import Copyable
+from .pointer import Pointer
+
 EncoderOut = Dict[str, List[Tensor]]
 IncrementalState = Optional[Dict[str, Dict[str, Optional[Tensor]]]]
 State = Dict[str, Tensor]  # (B, …) each, by name
@@ -37,6 +41,7 @@ class RecurrentDecoder(FairseqIncrementalDecoder):
         self.output_projection = output_projection
         self.dropout = FairseqDropout(dropout, module_name=self.__class__.__name__)
         self.max_target_positions = max_target_positions
+        self.pointer: Optional[Pointer] = None  # to copy words of the source by
 
     def forward(
         self,
@@ -47,7 +52,11 @@ class RecurrentDecoder(FairseqIncrementalDecoder):
         **unused: object,
     ) -> Features:
         """prev_output_tokens (B, T) -> (B, T, V); of the last token only with a state."""
-        features, extra = self.extract_features(prev_output_tokens, encoder_out, incremental_state)
+        tokens = as_read_by_embeddings(prev_output_tokens, self.dictionary)
+        features, extra = self.extract_features(tokens, encoder_out, incremental_state)
+        if self.pointer is not None:
+            source = Copyable(*encoder_out["copyable"])
+            extra["copying"] = self.pointer.point_next(features, source, incremental_state)
         return (features if features_only else self.output_layer(features)), extra
 
     def extract_features(

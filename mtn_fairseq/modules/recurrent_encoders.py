@@ -13,6 +13,8 @@ from fairseq.modules import FairseqDropout
 from fairseq.utils import convert_padding_direction
 from torch import Tensor, nn
 
+from ..data.spelled_words import as_read_by_embeddings
+from .copyable_words import Columns, Copyable
 from .flat_source import flat_source
 from .session_layout import SessionLayout, query_tokens
 
@@ -33,6 +35,7 @@ class FlatLSTMEncoder(FairseqEncoder):
         self.lstm = lstm
         self.separators = list(separators)
         self.source_context = source_context
+        self.columns: Optional[Columns] = None  # of what a decoder copies
 
     def forward(
         self, src_tokens: Tensor, src_lengths: Optional[Tensor] = None, **unused: object
@@ -43,12 +46,18 @@ class FlatLSTMEncoder(FairseqEncoder):
         tokens = convert_padding_direction(tokens, padding, left_to_right=True)
         lengths = tokens.ne(padding).sum(1)
         tokens = tokens[:, : int(lengths.max())]
-        codes, hidden, cell, padded = self.lstm(tokens, lengths, enforce_sorted=False)
+        known = as_read_by_embeddings(tokens, self.dictionary)
+        codes, hidden, cell, padded = self.lstm(known, lengths, enforce_sorted=False)
+        copyable: List[Tensor] = []
+        if self.columns is not None:
+            columns = self.columns.of_part(src_tokens, tokens)
+            copyable = list(Copyable.flat(codes.transpose(0, 1), tokens, columns))
         return {
             "encoder_out": [codes],
             "encoder_padding_mask": [padded.transpose(0, 1)],
             "hidden": [hidden[0]],
             "cell": [cell[0]],
+            "copyable": copyable,
         }
 
     def reorder_encoder_out(self, encoder_out: EncoderOut, new_order: Tensor) -> EncoderOut:

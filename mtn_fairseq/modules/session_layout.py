@@ -39,12 +39,12 @@ class SessionLayout:
         self.tokens_exist = src_tokens.ne(padding_idx)  # (B, T)
         slot = ends_query.cumsum(1) - ends_query.long()  # (B, T) index of each token's query
         self.queries = slot.amax(1) + 1  # (B,)
-        first_row = self.queries.cumsum(0) - self.queries  # (B,) row of each source's first query
-        self.last_row = first_row + self.queries - 1  # (B,)
+        self.first_row = self.queries.cumsum(0) - self.queries  # (B,) each source's first query
+        self.last_row = self.first_row + self.queries - 1  # (B,)
 
         # One entry a real token, in the order of the flat source: n of them.
         self.token_source, _ = self.tokens_exist.nonzero(as_tuple=True)
-        self.token_row = (first_row.unsqueeze(1) + slot)[self.tokens_exist]
+        self.token_row = (self.first_row.unsqueeze(1) + slot)[self.tokens_exist]
         self.token_position = _steps_since_start(ends_query, self.tokens_exist)[self.tokens_exist]
 
         # One entry a query: N of them.
@@ -76,8 +76,8 @@ class SessionLayout:
         return flat
 
     def slots(self, queries: Tensor) -> Tensor:
-        """(N, C) -> (B, Q, C): the queries of each source side by side; zeros where none is."""
-        slots = queries.new_zeros(*self.slots_exist.shape, queries.size(-1))
+        """(N, …) -> (B, Q, …): the queries of each source side by side; zeros where none is."""
+        slots = queries.new_zeros(*self.slots_exist.shape, *queries.shape[1:])
         slots[self.slots_exist] = queries
         return slots
 

@@ -19,11 +19,17 @@ from fairseq.tasks.translation import TranslationConfig, TranslationTask
 from torch import Tensor
 
 from ..data.binarised import load_pairs
+from ..data.open_lines import OpenLines
 from ..data.padding import describe_batches
-from ..data.session_dictionary import build_session_dictionary, find_separators
+from ..data.session_dictionary import (
+    SessionDictionary,
+    build_session_dictionary,
+    find_separators,
+)
 from ..data.session_sentencepiece import SessionSentencepiece, SessionSentencepieceConfig
 from ..data.session_text import QUERY_SEPARATOR, join_units
 from ..data.session_to_query_dataset import SessionSource, SessionToQueryDataset, TokenLines
+from ..data.spelled_words import UnknownWords
 from ..data.whole_sessions import WholeSessionDataset
 from ..data.word_pieces import MODEL, has_pieces
 from ..errors import InputError
@@ -90,6 +96,8 @@ class SessionToQueryTask(TranslationTask):
         self.level_sizes = cfg.level_sizes
         self.longest_source = cfg.max_source_positions
         self.trains_whole_sessions = False  # until a model is built that can
+        self.copies = False  # likewise
+        self.model_is_trained = False  # in another run: this one asks it
         self.padding_costs = ""  # a remark on what the model spends on it
         self.batches_described = False  # once is enough
         self.lines_answered = 0  # by fairseq-interactive, which numbers each buffer from 0
@@ -102,6 +110,10 @@ class SessionToQueryTask(TranslationTask):
                 "binarise with --joined-dictionary",
                 cfg.data,
             )
+        self.unknown_words = UnknownWords()
+        for dictionary in (src_dict, tgt_dict):
+            if isinstance(dictionary, SessionDictionary):  # others show `<unk>`
+                dictionary.unknown_words = self.unknown_words
         self.in_pieces = has_pieces(src_dict.symbols)
         if self.in_pieces and cfg.eval_bleu_remove_bpe is None:
             cfg.eval_bleu_remove_bpe = "sentencepiece"  # --eval-bleu is to compare words
@@ -115,6 +127,10 @@ class SessionToQueryTask(TranslationTask):
                     f"no dict.{language}.txt", "run fairseq-preprocess into this folder", folder
                 )
         return super().setup_task(cfg, **kwargs)
+
+    @classmethod
+    def load_dictionary(cls, filename: str) -> Dictionary:
+        return SessionDictionary.load(filename)
 
     @classmethod
     def build_dictionary(
@@ -138,6 +154,8 @@ class SessionToQueryTask(TranslationTask):
             folders[shard], split, languages, self.src_dict, self.cfg.dataset_impl, combine
         )
         prefix = Path(folders[shard]) / f"{split}.{'-'.join(languages)}"
+        training = split == self.cfg.train_subset and not self.model_is_trained
+        source, target = (self._open(lines, to_be_shown=not training) for lines in (source, target))
         pairs = SessionToQueryDataset(
             self._session_source(source, f"{prefix}.{languages[0]}"),
             self.src_dict,
@@ -169,7 +187,9 @@ class SessionToQueryTask(TranslationTask):
         src_lengths: List[int],
         constraints: Optional[Tensor] = None,
     ) -> SessionToQueryDataset:
-        source = self._session_source(src_tokens, "input", self.lines_answered)
+        self.unknown_words.forget_oldest()
+        lines = self._open(src_tokens, to_be_shown=True)
+        source = self._session_source(lines, "input", self.lines_answered)
         self.lines_answered += len(src_tokens)
         return SessionToQueryDataset(source, self.src_dict, constraints=constraints)
 
@@ -192,6 +212,8 @@ class SessionToQueryTask(TranslationTask):
         # A model from a checkpoint is asked, not trained: `--gen-subset train` is to give pairs.
         wanted = str(self.cfg.session_parallel) != "never" and not from_checkpoint
         self.trains_whole_sessions = able and wanted
+        self.copies = getattr(model, "copies", False)
+        self.model_is_trained = from_checkpoint
         if getattr(model, "skips_padding", False):
             self.padding_costs = ", which only attention sees"
         return model
@@ -234,6 +256,15 @@ class SessionToQueryTask(TranslationTask):
         **others: Any,
     ) -> SequenceGenerator:
         aligned = getattr(args, "print_alignment", False)  # has a generator of its own
+        if len({getattr(model, "copies", False) for model in models}) > 1:
+            raise InputError(
+                "some of these models copy words, others do not: they have no words in common",
+                "use checkpoints of one kind together",
+            )
+        if aligned and self.copies:
+            raise InputError(
+                "--print-alignment is not for models with --copy-attention", "leave it out"
+            )
         scoring = getattr(args, "score_reference", False)
         if seq_gen_cls is None and not aligned and not scoring:
             seq_gen_cls = NarrowSequenceGenerator
@@ -249,7 +280,25 @@ class SessionToQueryTask(TranslationTask):
     ) -> List[List[Dict[str, Tensor]]]:
         # fairseq 0.12.3's diverse beam search takes ids, numbers of lines, for places in a batch.
         sample = {key: value for key, value in sample.items() if key != "id"}
-        return super().inference_step(generator, models, sample, prefix_tokens, constraints)
+        if not self.copies:
+            return super().inference_step(generator, models, sample, prefix_tokens, constraints)
+        source, columns = sample["net_input"]["src_tokens"], models[0].encoder.columns
+        unk = self.tgt_dict.unk()
+        if sample.get("target") is not None:  # to be scored
+            sample["target"] = columns.of_targets(source, sample["target"], unk)
+        if prefix_tokens is not None:
+            prefix_tokens = columns.of_targets(source, prefix_tokens, unk)
+        found = super().inference_step(generator, models, sample, prefix_tokens, constraints)
+        for src_tokens, hypotheses in zip(source, found):
+            for hypothesis in hypotheses:
+                hypothesis["tokens"] = columns.words_of(src_tokens, hypothesis["tokens"])
+        return found
+
+    def _open(self, lines: TokenLines, to_be_shown: bool) -> OpenLines:
+        """With the unknown words, for a model that can copy them."""
+        words = self.unknown_words if self.copies else None
+        opened = OpenLines(lines, len(self.src_dict), words)
+        return opened.learn_words() if to_be_shown else opened
 
     def _session_source(self, lines: TokenLines, name: str, lines_before: int = 0) -> SessionSource:
         return SessionSource(

@@ -61,8 +61,23 @@ OTHER_MODELS = {
     "transformer-last": ("transformer_session", f"{_FLAT} --source-context last"),
     "transformer-post-norm": ("transformer_session", f"{_FLAT} --post-norm"),
 }
+# Models that copy: also given unknown words, in test_copying.py.
+COPYING_MODELS = {
+    "copying": ("mtn", f"{SMALL} --level-layers 2,1 --copy-attention"),
+    "copying-last-query": (
+        "mtn",
+        f"{SMALL} --level-layers 1,1,1 --decoder-context query --copy-attention",
+    ),
+    "copying-transformer": ("transformer_session", f"{_FLAT} --copy-attention"),
+    "copying-transformer-last": (
+        "transformer_session",
+        f"{_FLAT} --source-context last --copy-attention",
+    ),
+    "copying-seq2seq": ("seq2seq_attn", f"{_LSTM} --copy-attention"),
+    "copying-seq2seq-last": ("seq2seq_attn", f"{_LSTM} --source-context last --copy-attention"),
+}
 # What must hold for every encoder that reads sessions is tested over this list.
-ALL_MODELS = {**MTN_MODELS, **OTHER_MODELS}
+ALL_MODELS = {**MTN_MODELS, **OTHER_MODELS, **COPYING_MODELS}
 
 
 # --- dictionary, task, model ----------------------------------------------------------------------
@@ -192,7 +207,14 @@ def logits(model, sessions, prev_output_tokens, **padding):
     """(B, targets, V)"""
     with torch.no_grad():
         src_tokens, src_lengths = batch(sessions, **padding)
-        return model(src_tokens, src_lengths, prev_output_tokens)[0]
+        return outputs(model, model(src_tokens, src_lengths, prev_output_tokens))
+
+
+def outputs(model, net_output):
+    """Logits; of a model that copies, log probabilities, which it has no logits of."""
+    if not model.copies:
+        return net_output[0]
+    return model.get_normalized_probs(net_output, log_probs=True)
 
 
 def encode(model, sessions, **padding):

@@ -12,6 +12,7 @@ from sessions import (
     encode,
     flat,
     logits,
+    outputs,
     random_sessions,
     targets,
 )
@@ -28,7 +29,7 @@ def model(request):
 def step(model, prev_output_tokens, encoder_out, state):
     """(B, V): the logits of the newest token, as fairseq's generator asks for them."""
     out = model.decoder(prev_output_tokens, encoder_out=encoder_out, incremental_state=state)
-    return out[0][:, -1]
+    return outputs(model, out)[:, -1]
 
 
 @pytest.mark.parametrize("left_pad", [True, False])

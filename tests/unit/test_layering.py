@@ -21,11 +21,22 @@ ALLOWED = {
     # fairseq.dataclass for the flags of a --bpe, which fairseq keeps among its data too
     "data": (["errors"], ["fairseq.data", "fairseq.dataclass", "fairseq.tokenizer"]),
     # fairseq.distributed for `fsdp_wrap`, which fairseq's own makers of layers end with
-    "modules": ([], ["fairseq.modules", "fairseq.models", "fairseq.distributed", "fairseq.utils"]),
+    # data for the words that no dictionary has; fairseq's incremental states have no package
+    "modules": (
+        ["data"],
+        [
+            "fairseq.modules",
+            "fairseq.models",
+            "fairseq.distributed",
+            "fairseq.utils",
+            "fairseq.incremental_decoding_utils",
+        ],
+    ),
     "models": (["modules", "errors", "flags"], ["fairseq"]),
     "criterions": ([], ["fairseq"]),
     "optim": ([], ["fairseq"]),
-    "generation": ([], ["fairseq"]),
+    # modules for what beam search moves along, and for what is copied
+    "generation": (["modules"], ["fairseq"]),
     # data for what is scored: the words of session text, whether in pieces or not
     "scoring": (["data", "errors"], ["fairseq"]),
     "tasks": (["data", "generation", "errors", "flags"], ["fairseq"]),

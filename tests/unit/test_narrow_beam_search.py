@@ -12,6 +12,7 @@ from sessions import ALL_MODELS, DICTIONARY, SMALL, batch, build, random_session
 from test_packed_layers import TRANSFORMERS
 
 from mtn_fairseq.generation.narrow_beam_search import NarrowSequenceGenerator, largest
+from mtn_fairseq.modules.copyable_words import SLOTS
 
 
 def restless(model, seed=1, ends=2.5):
@@ -37,6 +38,8 @@ def answers(generator_class, model, sessions, prefix_tokens=None, **options):
     src_tokens, src_lengths = batch(sessions)
     sample = {"net_input": {"src_tokens": src_tokens, "src_lengths": src_lengths}}
     generator = generator_class([model], DICTIONARY, max_len_b=6, **options)
+    if getattr(model, "copies", False):
+        generator.vocab_size = len(DICTIONARY) + SLOTS
     found = generator.generate([model], sample, prefix_tokens=prefix_tokens)
     return [
         [(h["tokens"].tolist(), h["score"].item(), h["positional_scores"].tolist()) for h in beam]

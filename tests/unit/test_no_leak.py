@@ -23,6 +23,7 @@ from sessions import (
     encode,
     logits,
     make,
+    outputs,
     prefix,
     random_session,
     random_sessions,
@@ -104,7 +105,7 @@ def test_suggestions_for_a_prefix_are_those_of_the_longer_source_up_to_there(mod
             "encoder_padding_mask": [whole["encoder_padding_mask"][0][:, :tokens]],
         }
         with torch.no_grad():
-            found = model.decoder(prev, encoder_out=up_to_t)[0]
+            found = outputs(model, model.decoder(prev, encoder_out=up_to_t))
         assert_close(found, logits(model, [prefix(session, t)], prev), LOGIT_TOLERANCE)
 
 

@@ -1,0 +1,61 @@
+"""Adding what is copied to a distribution as wide as the vocabulary, in one pass over it."""
+
+from typing import Any, Tuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from .copyable_words import SLOTS
+
+FLOOR = -60.0  # log of "never": finite, because label smoothing adds up all columns
+
+
+def add_copied(
+    vocabulary: Tensor, generating: Tensor, copied: Tensor, columns: Tensor, real: Tensor
+) -> Tensor:
+    """log(g · P_vocabulary + (1 - g) · P_copied): (…, V) -> (…, V + SLOTS)
+
+    Args:
+        vocabulary: (…, V) log P_vocabulary
+        generating: (…, 1) log g
+        copied: (…, K) log of (1 - g) times the share of a word
+        columns: (…, K) where the word stands
+        real: (…, K) whether there is one; no column has two
+    """
+    return _AddCopied.apply(vocabulary, generating, copied, columns, real)
+
+
+class _AddCopied(torch.autograd.Function):
+    """The same in ordinary operations takes three times as long: autograd would fill and add up a
+    matrix as wide as the vocabulary for each of them, where only K columns change."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        vocabulary: Tensor,
+        generating: Tensor,
+        copied: Tensor,
+        columns: Tensor,
+        real: Tensor,
+    ) -> Tensor:
+        words = vocabulary.size(-1)
+        mixed = vocabulary.new_empty(*vocabulary.shape[:-1], words + SLOTS)
+        torch.add(vocabulary, generating, out=mixed[..., :words])
+        mixed[..., words:] = FLOOR
+        before = mixed.gather(-1, columns)
+        after = torch.logaddexp(before, copied)
+        mixed.scatter_add_(-1, columns, (after - before) * real)
+        ctx.save_for_backward(columns, (copied - after).exp() * real)
+        ctx.words = words
+        return mixed
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> Tuple[Tensor, Tensor, Tensor, None, None]:
+        columns, by_copying = ctx.saved_tensors  # the part of each probability that is copied
+        to_copied = grad.gather(-1, columns) * by_copying
+        to_vocabulary = grad[..., : ctx.words].clone()
+        known = columns.lt(ctx.words)
+        to_vocabulary.scatter_add_(-1, columns * known, -to_copied * known)
+        return to_vocabulary, to_vocabulary.sum(-1, keepdim=True), to_copied, None, None

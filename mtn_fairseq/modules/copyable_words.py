@@ -1,0 +1,120 @@
+"""Which words of a session can be copied, and where an output distribution has them.
+
+The distribution has a column for each word of the dictionary and, behind these, `SLOTS` for words
+that it does not have: the first such word of a session stands in the first slot, and so on. So the
+columns of a session do not depend on its batch, and are the same while the session grows.
+"""
+
+from typing import Dict, List, NamedTuple, Sequence
+
+import torch
+from torch import Tensor
+
+from ..data.spelled_words import UNKNOWN_WORDS
+from .session_layout import SessionLayout
+
+SLOTS = 64  # different unknown words of one session; in a longer one the rest are not copied
+NOTHING = 0  # <s>, which no source has: the column of what cannot be copied
+
+
+class Columns:
+    """Of the sources of a task.
+
+    Args:
+        vocabulary: size of the dictionary
+        not_words: indices of what only structures a source, `<pad>`, `</s>`, `<q>`, …, and `<unk>`
+    """
+
+    def __init__(self, vocabulary: int, not_words: Sequence[int]) -> None:
+        self.vocabulary = vocabulary
+        self.not_words = tuple(not_words)
+
+    @property
+    def width(self) -> int:
+        return self.vocabulary + SLOTS
+
+    def of(self, src_tokens: Tensor) -> Tensor:
+        """(B, T) -> (B, T): the column of each word; `NOTHING` where there is none to copy."""
+        same = src_tokens.unsqueeze(2).eq(src_tokens.unsqueeze(1))  # (B, T, T)
+        is_first = ~same.tril(-1).any(2)
+        unknown = src_tokens.ge(UNKNOWN_WORDS)
+        slot = (is_first & unknown).cumsum(1) - 1  # right at the first place of a word
+        slot = (same & is_first.unsqueeze(1)).mul(slot.unsqueeze(1)).sum(2)  # and at the others
+        columns = torch.where(unknown, self.vocabulary + slot, src_tokens)
+        nothing = unknown & slot.ge(SLOTS)
+        for index in self.not_words:
+            nothing |= src_tokens.eq(index)
+        return columns.masked_fill(nothing, NOTHING)
+
+    def of_part(self, src_tokens: Tensor, read: Tensor) -> Tensor:
+        """(B, T), (B, T') -> (B, T'): likewise, of what a model reads of each source."""
+        same = read.unsqueeze(2).eq(src_tokens.unsqueeze(1))
+        return self.of(src_tokens).unsqueeze(1).masked_fill(~same, NOTHING).amax(2)
+
+    def of_targets(self, src_tokens: Tensor, target: Tensor, unk: int) -> Tensor:
+        """(B, T), (B, T') -> (B, T'): the column of each target token, one pair a source."""
+        words = src_tokens.unsqueeze(1).expand(-1, target.size(1), -1)
+        columns = self.of(src_tokens).unsqueeze(1).expand_as(words)
+        return columns_of_targets(target, words, columns, unk)
+
+    def words_of(self, src_tokens: Tensor, columns: Tensor) -> Tensor:
+        """(T,), (n,) -> (n,): the indices of what the columns of one source stand for."""
+        slots = columns.ge(self.vocabulary)
+        if not bool(slots.any()):
+            return columns
+        here = self.of(src_tokens.unsqueeze(0)).squeeze(0)
+        place = here.unsqueeze(0).eq(columns[slots].unsqueeze(1)).int().argmax(1)
+        return columns.masked_scatter(slots, src_tokens[place])
+
+
+def columns_of_targets(target: Tensor, words: Tensor, columns: Tensor, unk: int) -> Tensor:
+    """target (…) -> (…): an unknown word is in its slot where it can be copied, else `<unk>`.
+
+    Args:
+        words: (…, K) indices of the words that each target token could be copied from
+        columns: (…, K) and their columns
+    """
+    here = words.eq(target.unsqueeze(-1)) & columns.ne(NOTHING)
+    copied = columns.masked_fill(~here, NOTHING).amax(-1)
+    unknown = target.ge(UNKNOWN_WORDS)
+    return torch.where(unknown, copied.masked_fill(copied.eq(NOTHING), unk), target)
+
+
+class Copyable(NamedTuple):
+    """What a decoder may copy: the words of each source, query by query.
+
+    A flat model takes all of a source for one query.
+    """
+
+    codes: Tensor  # (B, Q, L, C)
+    words: Tensor  # (B, Q, L) indices in the dictionary, or of unknown words
+    columns: Tensor  # (B, Q, L)
+    query_codes: Tensor  # (B, Q, C): of the token that ends each query
+
+    @classmethod
+    def by_query(
+        cls, codes: Tensor, src_tokens: Tensor, columns: Tensor, layout: SessionLayout
+    ) -> "Copyable":
+        """codes (n, C), of the real tokens; src_tokens and columns (B, T)"""
+        end = torch.bincount(layout.token_row).cumsum(0) - 1  # (N,) the last token of each query
+        exist = layout.tokens_exist
+        return cls(
+            layout.slots(layout.rows(codes)),
+            layout.slots(layout.rows(src_tokens[exist])),
+            layout.slots(layout.rows(columns[exist], NOTHING)),
+            layout.slots(codes[end]),
+        )
+
+    @classmethod
+    def flat(cls, codes: Tensor, read: Tensor, columns: Tensor) -> "Copyable":
+        """codes (B, T, C), of the tokens that are read (B, T), and their columns (B, T)"""
+        codes, read, columns = (part.unsqueeze(1) for part in (codes, read, columns))
+        return cls(codes, read, columns, codes[:, :, 0])
+
+
+def with_copyable(
+    reordered: Dict[str, List[Tensor]], encoder_out: Dict[str, List[Tensor]], new_order: Tensor
+) -> Dict[str, List[Tensor]]:
+    """What beam search reorders, as fairseq's encoders do it, and what can be copied as well."""
+    parts = [part.index_select(0, new_order) for part in encoder_out["copyable"]]
+    return {**reordered, "copyable": parts}
