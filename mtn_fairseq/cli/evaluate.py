@@ -26,6 +26,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         at=args.at,
         samples=args.samples,
         seed=args.seed,
+        runs=dict(map(_runs, args.runs)),
         say=lambda note: print(f"mtn-evaluate: {note}", file=sys.stderr),
     )
     if args.json is not None:
@@ -57,6 +58,14 @@ def _parser() -> argparse.ArgumentParser:
     add("--train", metavar="PREFIX", help="training text, to tell seen from unseen next queries")
     add("--dict", metavar="FILE", help="dict.next.txt, to score with <unk> as a token too")
     add("--baseline", metavar="NAME", help="compare all others with it, by paired bootstrap")
+    add(
+        "--runs",
+        action="append",
+        default=[],
+        metavar="NAME=RUN,RUN",
+        help="systems that are runs of one, with other seeds: the means of their figures are "
+        "compared under this name, which --baseline may be, too",
+    )
     add(
         "--perplexity",
         action="append",
@@ -95,6 +104,11 @@ def _named(given: str) -> Tuple[str, str]:
     """(name, path); a path alone is its own name."""
     name, sign, path = given.partition("=")
     return (name, path) if name and sign and not Path(given).exists() else (given, given)
+
+
+def _runs(given: str) -> Tuple[str, List[str]]:
+    name, _, runs = given.partition("=")
+    return name, runs.split(",")
 
 
 def _ranks(text: str) -> List[int]:

@@ -9,7 +9,7 @@ from . import paper
 
 NAME = "report.json"
 SCHEMA = 1
-GROUPS = ("main", "ablation", "variant", "yardstick")
+GROUPS = ("main", "ablation", "variant", "beyond", "yardstick")
 
 
 class Run(NamedTuple):
@@ -28,6 +28,7 @@ class System(NamedTuple):
     paper: Optional[str]
     arch: Optional[str]
     data: Optional[Path]  # where its dictionary is not that of the others
+    compared: Optional[str]  # name in the comparisons, of one run or of all
     runs: List[Run]
 
     def checkpoint(self) -> Optional[Path]:
@@ -92,6 +93,7 @@ def _system(entry: "_Entry") -> System:
         entry.text("paper"),
         entry.text("arch"),
         entry.path("data"),
+        entry.text("compared"),
         [_run(run) for run in entry.entries("runs")],
     )
     entry.refuse_others()

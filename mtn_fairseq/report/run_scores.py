@@ -38,6 +38,7 @@ class Evaluations(NamedTuple):
     signature: str
     of_name: Dict[str, dict]  # what was evaluated, by its name there
     notes: List[str]
+    comparisons: List[dict]
 
     def results(self, system: System) -> List[dict]:
         """One a run that was evaluated."""
@@ -55,6 +56,15 @@ class Evaluations(NamedTuple):
                 found.setdefault(group["group"], []).append(group)
         return found
 
+    def differences(self, system: System, baseline: System, text: str) -> Dict[str, dict]:
+        """By figure, where both were compared."""
+        names = (system.compared, baseline.compared, text)
+        return {
+            found["figure"]: found
+            for found in self.comparisons
+            if (found["system"], found["baseline"], found["text"]) == names
+        }
+
 
 def read_evaluations(manifest: Manifest) -> Optional[Evaluations]:
     """None where there are none.
@@ -66,6 +76,7 @@ def read_evaluations(manifest: Manifest) -> Optional[Evaluations]:
         return None
     of_name: Dict[str, dict] = {}
     notes: List[str] = []
+    comparisons: List[dict] = []
     read = [_read(path) for path in manifest.evaluations]
     for path, result in zip(manifest.evaluations, read):
         _check_same(manifest.evaluations[0], read[0], path, result)
@@ -78,8 +89,9 @@ def read_evaluations(manifest: Manifest) -> Optional[Evaluations]:
                 )
             of_name[system["name"]] = system
         notes += result["notes"]
+        comparisons += result.get("comparisons", [])
     _check_names(manifest, of_name)
-    return Evaluations(read[0]["test"], read[0]["signature"], of_name, notes)
+    return Evaluations(read[0]["test"], read[0]["signature"], of_name, notes, comparisons)
 
 
 def unshown(manifest: Manifest, evaluations: Evaluations) -> List[str]:

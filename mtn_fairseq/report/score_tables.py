@@ -11,6 +11,7 @@ from .trained_models import Size
 MISSING = "–"
 SCORED_ON = {"raw": "raw text", "unk": "with <unk>"}
 PAPER = "the paper's"
+_KINDS = {"position": "place", "seen": "next query", "shared_words": "next query"}
 _HEADINGS = {"bleu": "BLEU", "mrr@10": "MRR@10"}
 
 
@@ -40,21 +41,48 @@ def score_table(
     return Table(["", "scored on", "layers", "runs", "MB", *headings()], rows, words=3)
 
 
-def position_table(systems: Sequence[System], evaluations: Evaluations, text: str) -> Table:
-    """Every figure by the place of the next query in its session."""
+def group_table(
+    systems: Sequence[System],
+    evaluations: Evaluations,
+    kind: str,
+    text: str,
+    labels: Optional[Mapping[str, str]] = None,
+) -> Table:
+    """Every figure by kind of pair, such as the place of the next query in its session."""
     rows = []
-    of_system = {system.label: evaluations.groups(system, "position") for system in systems}
-    for place, groups in next(iter(of_system.values())).items():
-        start, pairs = Cell(place), Cell(f"{groups[0]['pairs']:,}")
+    of_system = {system.label: evaluations.groups(system, kind) for system in systems}
+    for group, found_first in next(iter(of_system.values())).items():
+        start = Cell((labels or {}).get(group, group))
+        pairs = Cell(f"{found_first[0]['pairs']:,}")
         for label, found in of_system.items():
             figures = [
-                Figure.of([(group.get(text) or {}).get(name) for group in found.get(place, [])])
+                Figure.of([(run.get(text) or {}).get(name) for run in found.get(group, [])])
                 for name in FIGURES
             ]
             rows.append([start, Cell(label), pairs, *_cells(figures, {})])
             start = pairs = Cell("")
-    title = f"The same in numbers, {SCORED_ON[text]}"
-    return Table(["place", "", "pairs", *headings()], rows, words=2, folded=title)
+    title = f"The same in numbers, {SCORED_ON[text]}" if kind == "position" else ""
+    return Table([_KINDS[kind], "", "pairs", *headings()], rows, words=2, folded=title)
+
+
+def difference_table(
+    systems: Sequence[System], evaluations: Evaluations, baseline: System, text: str
+) -> Table:
+    """Each system minus the baseline; an interval without 0 is bold."""
+    rows = []
+    for system in systems:
+        found = evaluations.differences(system, baseline, text)
+        if found:
+            rows.append([Cell(system.label), *(_difference(found.get(n)) for n in FIGURES)])
+    return Table(["", *headings()], rows)
+
+
+def _difference(found: Optional[dict]) -> Cell:
+    if found is None:
+        return Cell(MISSING)
+    low, high = found["low"], found["high"]
+    interval = f"{low:+.2f} … {high:+.2f}"
+    return Cell(f"{found['difference']:+.2f}", interval, strong=low > 0 or high < 0)
 
 
 def headings() -> List[str]:

@@ -17,12 +17,17 @@ from .pictures import (
 )
 from .run_scores import TEXTS, Evaluations, Figure, read_evaluations, unshown
 from .samples import SHOWN, SampleText, read_sample_text, read_samples, suggestion_files
-from .score_tables import position_table, score_table
+from .score_tables import SCORED_ON, difference_table, group_table, score_table
 from .trained_models import Size, load, size_of
 from .training_log import read_curve
 
 SPLITS = {"train": "Training", "valid": "Validation", "test": "Test"}
 PANELS = {"bleu": "BLEU", "exact": "exact match, %", "mrr@10": "MRR@10, %"}
+KINDS = {
+    "seen": {"seen": "asked in training", "unseen": "never asked in training"},
+    "shared_words": {"shared": "shares a word with its session", "none": "shares none"},
+}
+GROUPED_BY = {"seen": "seen and unseen next queries", "shared_words": "shared words"}
 NO_SCORES = "Left out: no run has both scores and one of the evaluations they stand in."
 
 
@@ -55,6 +60,9 @@ def build_document(manifest: Manifest) -> Document:
         "BLEU (the paper's bar chart)": _bleu(inputs),
         "Layers (the paper's ablation)": _scores(inputs, "ablation", paper.ABLATION),
         "Variants": _scores(inputs, "variant", {}),
+        "Beyond the paper": _scores(inputs, "beyond", {}),
+        "Differences": _differences(inputs),
+        "By kind of next query": _kinds(inputs),
         "By place in the session": _positions(inputs),
         "Learning curves": _curves(inputs),
         "Sample suggestions": _samples(inputs),
@@ -181,6 +189,34 @@ def _bleu(inputs: Inputs) -> Iterator[Block]:
     yield Picture("bleu", bleu_chart(bars), alt)
 
 
+def _differences(inputs: Inputs) -> Iterator[Block]:
+    """Only where systems were compared: a table a baseline."""
+    evaluations = inputs.evaluations
+    if evaluations is None:
+        return
+    for baseline in inputs.manifest.systems:
+        for text in TEXTS:
+            table = difference_table(inputs.manifest.systems, evaluations, baseline, text)
+            if table.rows:
+                yield Paragraph(
+                    f"Minus {baseline.label}, {SCORED_ON[text]}, with 95 % intervals by paired "
+                    "bootstrap over the test pairs; of several runs, the means. Bold: 0 is outside."
+                )
+                yield table
+
+
+def _kinds(inputs: Inputs) -> Iterator[Block]:
+    systems = inputs.scored("main", "beyond")
+    if inputs.evaluations is None or not systems:
+        yield Paragraph(NO_SCORES)
+        return
+    for kind, labels in KINDS.items():
+        if all(inputs.evaluations.groups(system, kind) for system in systems):
+            yield group_table(systems, inputs.evaluations, kind, "raw", labels)
+        else:
+            yield Paragraph(f"Left out: the evaluations have no groups by {GROUPED_BY[kind]}.")
+
+
 def _positions(inputs: Inputs) -> Iterator[Block]:
     systems = inputs.scored("main")
     if inputs.evaluations is None or not systems:
@@ -206,7 +242,7 @@ def _positions(inputs: Inputs) -> Iterator[Block]:
     yield Picture("positions", position_chart(panels, inputs.looks), alt)
     for text in TEXTS:
         if all(result.get(text) for s in systems for result in inputs.evaluations.results(s)):
-            yield position_table(systems, inputs.evaluations, text)
+            yield group_table(systems, inputs.evaluations, "position", text)
 
 
 def _curves(inputs: Inputs) -> Iterator[Block]:

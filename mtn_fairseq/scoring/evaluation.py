@@ -67,13 +67,18 @@ def evaluate(
     samples: int = SAMPLES,
     seed: int = SEED,
     say: Callable[[str], None] = lambda note: None,
+    runs: Optional[Mapping[str, Sequence[str]]] = None,
 ) -> dict:
     """Score every system over every pair of `TEST.session` and `TEST.next`.
+
+    Args:
+        runs: names for several of the systems, runs that differ in their seeds; the means of their
+            figures are compared, not each run
 
     Raises:
         InputError: a file is not what it should be, or does not answer each pair exactly once.
     """
-    _check_names([system.name for system in systems], baseline)
+    compared = _compared_names([system.name for system in systems], runs or {}, baseline)
     truth = _read_test(test, train, dictionary, at)
     say(f"{len(truth.pairs):,} pairs of {test}")
     notes = []
@@ -90,7 +95,10 @@ def evaluate(
     if baseline is not None:
         say(f"{samples:,} resamples to compare with {baseline}")
         for way in truth.texts:
-            rows = {name: found.rows[way] for name, found in scored.items()}
+            rows = {
+                name: np.stack([scored[run].rows[way] for run in of_name])
+                for name, of_name in compared.items()
+            }
             comparisons += _compare(rows, baseline, way, at, samples, seed)
     bootstrap = {"samples": samples, "seed": seed, "confidence": CONFIDENCE}
     return {
@@ -150,15 +158,30 @@ def _score_system(system: System, test: _Test) -> _Scored:
     return _Scored(result, rows, _notes(system.name, log, test.at))
 
 
-def _check_names(names: Sequence[str], baseline: Optional[str]) -> None:
-    if len(set(names)) != len(names):
+def _compared_names(
+    systems: Sequence[str], runs: Mapping[str, Sequence[str]], baseline: Optional[str]
+) -> Dict[str, List[str]]:
+    """The systems of each name that is compared: several for runs, else one."""
+    if len(set(systems)) != len(systems):
         raise InputError("two systems of one name", "name each differently")
+    of_runs = [run for several in runs.values() for run in several]
+    for run in of_runs:
+        if run not in systems:
+            raise InputError(f"no system {run!r} to be a run", f"name one of {', '.join(systems)}")
+        if of_runs.count(run) > 1:
+            raise InputError(f"{run!r} is a run twice", "name it once")
+    alone = [name for name in systems if name not in of_runs]
+    for name in runs:
+        if name in alone:
+            raise InputError(f"runs of the name of a system, {name!r}", "name each differently")
+    names = {**{name: [name] for name in alone}, **{name: list(runs[name]) for name in runs}}
     if baseline is not None and baseline not in names:
         raise InputError(
             f"no system {baseline!r} to compare with", f"name one of {', '.join(names)}"
         )
     if baseline is not None and len(names) == 1:
         raise InputError(f"nothing to compare {baseline!r} with", "give a second system")
+    return names
 
 
 def _describe(test: _Test) -> dict:

@@ -37,15 +37,23 @@ def compare(
 ) -> List[List[Difference]]:
     """Each system with the baseline, from their rows of the same pairs (see `pair_rows`).
 
-    Figures that one of two systems does not have are left out.
+    A system of several runs has a further dimension in front; the means of its figures are
+    compared. Figures that one of two systems does not have are left out.
     """
-    every = [baseline, *systems]
-    pairs = len(baseline)
-    actual = _figures(np.stack([rows.sum(axis=0) for rows in every]), pairs, at)
-    drawn = np.stack(  # (samples, systems, figures)
-        [_figures(totals, pairs, at) for totals in _resampled_totals(every, samples, seed)]
-    )
-    names = list(figures(np.ones(baseline.shape[1]), 1, at))
+    every = [rows if rows.ndim == 3 else rows[None] for rows in (baseline, *systems)]
+    pairs, columns = every[0].shape[1:]
+    ends = np.cumsum([len(runs) for runs in every])[:-1]
+
+    def by_system(totals: np.ndarray) -> np.ndarray:
+        """(all runs, columns) -> (systems, figures)"""
+        found = np.array([list(figures(row, pairs, at).values()) for row in totals])
+        return np.stack([runs.mean(axis=0) for runs in np.split(found, ends)])
+
+    runs = np.concatenate(every)
+    actual = by_system(runs.sum(axis=1))
+    # (samples, systems, figures)
+    drawn = np.stack([by_system(totals) for totals in _resampled_totals(runs, samples, seed)])
+    names = list(figures(np.ones(columns), 1, at))
     compared = [i for i, name in enumerate(names) if name not in NOT_COMPARED]
     return [
         [
@@ -57,10 +65,10 @@ def compare(
     ]
 
 
-def _resampled_totals(every: Sequence[np.ndarray], samples: int, seed: int) -> np.ndarray:
-    """Sums over as many pairs as there are, drawn with replacement: (samples, systems, columns)."""
+def _resampled_totals(runs: np.ndarray, samples: int, seed: int) -> np.ndarray:
+    """Sums over as many pairs as there are, drawn with replacement: (samples, runs, columns)."""
     random = np.random.default_rng(seed)
-    joined = np.concatenate(every, axis=1)
+    joined = np.concatenate(list(runs), axis=1)
     pairs = len(joined)
     totals = np.empty((samples, joined.shape[1]))
     for start in range(0, samples, _AT_ONCE):
@@ -68,11 +76,7 @@ def _resampled_totals(every: Sequence[np.ndarray], samples: int, seed: int) -> n
         draws = (random.choice(pairs, size=pairs) for _ in some)
         times = np.stack([np.bincount(draw, minlength=pairs) for draw in draws])
         some[:] = times.astype(joined.dtype) @ joined
-    return totals.reshape(samples, len(every), -1)
-
-
-def _figures(totals: np.ndarray, pairs: int, at: Sequence[int]) -> np.ndarray:
-    return np.array([list(figures(row, pairs, at).values()) for row in totals])
+    return totals.reshape(samples, len(runs), -1)
 
 
 def _difference(figure: str, difference: float, drawn: np.ndarray) -> Difference:

@@ -32,14 +32,18 @@ def figures(first, mrr=True):
 def evaluated(name, first, mrr=True):
     """A system of `mtn-evaluate --json`; with <unk> as a token it gets one more."""
     both = {"raw": figures(first, mrr), "unk": figures(first + 1, mrr)}
-    places = [
-        {"group": place, "pairs": 1, **{way: dict(found) for way, found in both.items()}}
-        for place in PLACES
-    ]
-    return {"name": name, **both, "groups": {"position": places}, "perplexity": None}
+    kinds = {"position": PLACES, "seen": ("seen", "unseen"), "shared_words": ("shared", "none")}
+    groups = {
+        kind: [
+            {"group": group, "pairs": 1, **{way: dict(found) for way, found in both.items()}}
+            for group in found
+        ]
+        for kind, found in kinds.items()
+    }
+    return {"name": name, **both, "groups": groups, "perplexity": None}
 
 
-def evaluation(*systems, **changes):
+def evaluation(*systems, comparisons=(), **changes):
     test = {
         "text": "test",
         "pairs": len(ANSWERS),
@@ -54,6 +58,7 @@ def evaluation(*systems, **changes):
         "test": test,
         "signature": "nrefs:1|version:2",
         "systems": list(systems),
+        "comparisons": comparisons,
         "notes": ["mtn-1: a note of the evaluation."],
     }
 

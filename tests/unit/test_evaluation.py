@@ -171,6 +171,24 @@ def test_names(text):
         evaluated(text, one, baseline="one")
 
 
+def test_runs_are_compared_under_one_name(text):
+    log = [str(text / "model.log")]
+    systems = [System(name, log) for name in ("echo", "mtn-1", "mtn-2", "other")]
+    runs = {"mtn": ["mtn-1", "mtn-2"]}
+    result = evaluated(text, *systems, baseline="mtn", runs=runs, samples=10, at=[1])
+    assert [system["name"] for system in result["systems"]] == [s.name for s in systems]
+    found = {(d["system"], d["baseline"], d["difference"]) for d in result["comparisons"]}
+    assert found == {("echo", "mtn", 0.0), ("other", "mtn", 0.0)}
+    for runs, message in (
+        ({"mtn": ["mtn-1", "mtn-3"]}, "no system 'mtn-3' to be a run; name one of echo, mtn-1"),
+        ({"mtn": ["mtn-1", "mtn-1"]}, "'mtn-1' is a run twice"),
+        ({"a": ["mtn-1"], "b": ["mtn-1"]}, "'mtn-1' is a run twice"),
+        ({"echo": ["mtn-1"]}, "runs of the name of a system, 'echo'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            evaluated(text, *systems, runs=runs)
+
+
 # --- another test set -----------------------------------------------------------------------------
 
 
@@ -317,6 +335,9 @@ def test_json_and_tables(text, capfd):
     log = str(text / "model.log")
     main([f"one={log}", f"two={log}", *arguments, "--baseline", "one"])
     result = json.loads((text / "scores.json").read_text())
+    main([f"one={log}", f"two={log}", *arguments, "--baseline", "one", "--runs", "all=two"])
+    renamed = json.loads((text / "scores.json").read_text())
+    assert {d["system"] for d in renamed["comparisons"]} == {"all"}
     assert result["schema"] == 1 and result["at"] == [1, 2]
     assert [system["name"] for system in result["systems"]] == ["one", "two"]
     assert result["test"]["pairs"] == 4 and len(result["test"]["sha256"]) == 64

@@ -95,3 +95,19 @@ def test_the_seed_decides_and_other_systems_do_not():
         assert (back.difference, back.low, back.high) == pytest.approx(
             (-there.difference, -there.high, -there.low)
         )
+
+
+def test_runs_are_compared_by_their_means():
+    """Each run's differences lie around that of the means, which is less uncertain than theirs."""
+    asked, systems = some_systems(80, 20, 30, 26, 34)
+    rows = [pair_rows([[s] for s in system], asked, at=[1]) for system in systems]
+    apart = [by_figure(found) for found in compare(rows[0], rows[1:], at=[1], samples=200, seed=5)]
+    (found,) = compare(rows[0], [np.stack(rows[1:])], at=[1], samples=200, seed=5)
+    for figure, difference in by_figure(found).items():
+        mean = sum(run[figure].difference for run in apart) / 3
+        assert difference.difference == pytest.approx(mean)
+    exact = by_figure(found)["exact"]
+    assert exact.difference == pytest.approx(100 * (30 + 26 + 34 - 3 * 20) / 3 / 80)
+    assert exact.low > min(run["exact"].low for run in apart)
+    one = compare(rows[0], rows[1:2], at=[1], samples=200, seed=5)
+    assert compare(rows[0][None], [np.stack(rows[1:2] * 2)], at=[1], samples=200, seed=5) == one

@@ -1,5 +1,6 @@
 """mtn-report on evaluations with known numbers: what stands in each cell, and what is refused."""
 
+import json
 import logging
 import re
 import struct
@@ -118,15 +119,53 @@ def test_figure_over_runs():
 
 
 def test_yardsticks_stand_in_every_table_of_scores(experiment, report):
-    experiment.mtn["group"] = ["main", "ablation", "variant"]
+    experiment.mtn["group"] = ["main", "ablation", "variant", "beyond"]
     text = report()
-    for title in ("Models", "Layers", "Variants"):
+    for title in ("Models", "Layers", "Variants", "Beyond the paper"):
         rows = [line for line in section(text, title) if line.startswith("| echo | raw text")]
         assert len(rows) == 1, title
     places = "\n".join(section(text, "By place"))
     assert len(re.findall(r"^\| [23]? ?\| echo \| 1 \| \d", places, re.MULTILINE)) == 4
     assert "| 2 | echo | 1 | 19.0 | 18.0 | 17.0 | 16.0 | 10.12 | 5.0 | 6.0 |" in places
     assert "|  | MTN |  | 40.0 | 39.0 | 38.0 | 37.0 | 20.62 | 10.2 | 11.2 |" in places
+
+
+def test_kinds_of_next_queries(experiment, report):
+    lines = section(report(), "By kind")
+    assert (
+        "| asked in training | echo | 1 | 19.0 | 18.0 | 17.0 | 16.0 | 10.12 | 5.0 | 6.0 |" in lines
+    )
+    assert "| shares none | echo | 1 | 19.0 | 18.0 | 17.0 | 16.0 | 10.12 | 5.0 | 6.0 |" in lines
+    file = experiment.folder / "scores.json"
+    result = json.loads(file.read_text())
+    for system in result["systems"]:
+        del system["groups"]["seen"]
+    write_json(file, result)
+    left_out = "Left out: the evaluations have no groups by seen and unseen next queries."
+    assert left_out in section(report(), "By kind")
+
+
+def compared(figure, difference, low, high, text="raw"):
+    of = {"system": "all of mtn", "baseline": "echo", "text": text, "figure": figure, "p": 0.5}
+    return {**of, "difference": difference, "low": low, "high": high}
+
+
+def test_differences(experiment, report):
+    assert "## Differences" not in report()
+    found = [compared("bleu", 2.5, 0.25, 5), compared("exact", -1, -2, 0.5)]
+    found += [compared("mrr@10", -3, -5, -1), compared("bleu", 9, 1, 11, text="unk")]
+    experiment.evaluate(
+        "scores.json", evaluated("echo", 20), evaluated("mtn-1", 40), comparisons=found
+    )
+    assert "## Differences" not in report()  # no system says that these are its own
+    experiment.echo["compared"], experiment.mtn["compared"] = "echo", "all of mtn"
+    lines = section(report(), "Differences")
+    assert (
+        "| MTN | – | – | – | – | **+2.50** (+0.25 … +5.00) | -1.00 (-2.00 … +0.50) "
+        "| **-3.00** (-5.00 … -1.00) |" in lines
+    )
+    assert any(line.startswith("Minus echo, raw text, with 95 %") for line in lines)
+    assert any("| **+9.00** (+1.00 … +11.00) |" in line for line in lines)
 
 
 def test_the_ablation_has_the_papers_layers(experiment, report):
@@ -228,7 +267,8 @@ def test_each_section_without_its_inputs_says_so(experiment, report):
     for system in experiment.manifest["systems"]:
         system["runs"] = [{}]
     text = report()
-    for title in ("Data", "Models", "BLEU", "Layers", "By place", "Learning", "Sample", "What the"):
+    titles = ("Data", "Models", "BLEU", "Layers", "By kind", "By place", "Learning", "Sample")
+    for title in (*titles, "What the"):
         assert section(text, title)[2].startswith("Left out: "), title
     assert not list((experiment.folder / "out").glob("*.png"))
 
