@@ -30,11 +30,12 @@ def score_candidates(
     trained: TrainedModel, sessions: Sequence[str], candidates: Sequence[Sequence[str]]
 ) -> List[Scores]:
     """As `fairseq-generate --score-reference` scores a next query, but for all of them at once."""
-    targets = trained.targets([text for texts in candidates for text in texts])
     owners = torch.tensor([i for i, texts in enumerate(candidates) for _ in texts])
-    if not targets:
+    if not len(owners):
         return [Scores(*(np.empty(0) for _ in Scores._fields)) for _ in sessions]
-    batch = trained.placed(_batch(trained, sessions, targets, owners))
+    sources = trained.sources(sessions)["net_input"]
+    targets = trained.targets([text for texts in candidates for text in texts])
+    batch = trained.placed(_batch(trained, sources, targets, owners))
     sums = _log_probabilities(trained, batch).cpu().numpy()
     lengths = np.array([len(target) for target in targets])
     unknown = np.array([_unknown_words(target, trained.dictionary) for target in targets])
@@ -75,11 +76,10 @@ def _real_positions_only(model: FairseqEncoderDecoderModel) -> Iterator[None]:
 
 
 def _batch(
-    trained: TrainedModel, sessions: Sequence[str], targets: List[Tensor], owners: Tensor
+    trained: TrainedModel, inputs: Dict[str, Tensor], targets: List[Tensor], owners: Tensor
 ) -> Dict[str, Any]:
     """All targets (P, T'), and sources (B, T) with the query each target follows, or (P, T)."""
     dictionary, model = trained.dictionary, trained.model
-    inputs = trained.sources(sessions)["net_input"]
     if getattr(model.encoder, "reads_whole_sessions", False):
         source = inputs["src_tokens"]
         layout = SessionLayout(source, model.encoder.separators, dictionary.pad())

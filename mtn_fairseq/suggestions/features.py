@@ -45,6 +45,14 @@ NAMES = (
     "last_starts_with_it",
 )
 
+# Fields of a candidate, and what they are called here.
+_PLACES = {
+    "counted": "counted_place",
+    "hypothesis": "hypothesis_place",
+    "edit": "edit_kind",
+    "queries_ago": "queries_ago",
+}
+
 
 def features(
     session: Sequence[str],
@@ -56,10 +64,9 @@ def features(
     columns = {name: np.full(len(candidates), np.nan, dtype=np.float32) for name in NAMES}
     columns["queries"][:] = len(session)
     columns["last_words"][:] = len(session[-1].split())
-    for field in ("counted", "hypothesis", "edit", "queries_ago"):
-        name = {"counted": "counted_place", "hypothesis": "hypothesis_place", "edit": "edit_kind"}
+    for field, name in _PLACES.items():
         places = [getattr(each, field) for each in candidates]
-        columns[name.get(field, field)][:] = [np.nan if p is None else p for p in places]
+        columns[name][:] = [np.nan if place is None else place for place in places]
     texts = [each.text for each in candidates]
     if table is not None:
         _of_counts(columns, session, texts, table)

@@ -10,6 +10,7 @@ from fairseq.models import FairseqEncoderDecoderModel
 from fairseq.tasks import FairseqTask
 from torch import Tensor
 
+from ..data.open_lines import OpenLines
 from ..report.trained_models import load
 
 
@@ -33,10 +34,13 @@ class TrainedModel:
         return cls(model if cpu else model.cuda(), task)
 
     def targets(self, queries: Sequence[str]) -> List[Tensor]:
-        """Candidates as the model is to score them, `</s>` behind."""
+        """Candidates as the model is to score them, `</s>` behind.
+
+        Call it after `sources`: a word that the dictionary does not have is known by its session.
+        """
+        words = self.task.unknown_words if self.task.copies else None
         lines = [self._encoded(query) for query in queries]
-        # Unknown words are one index each for a model that copies; `<unk>` for others.
-        opened = getattr(self.task, "_open", lambda lines, to_be_shown: lines)(lines, True)
+        opened = OpenLines(lines, len(self.dictionary), words)
         return [opened[i] for i in range(len(lines))]
 
     def _encoded(self, line: str) -> Tensor:

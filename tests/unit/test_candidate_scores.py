@@ -11,7 +11,8 @@ from mtn_fairseq.suggestions.candidate_scores import score_candidates
 from mtn_fairseq.suggestions.trained_model import TrainedModel
 
 NAMES = ["2-level", "3-level", "last-query", "hlstm", "seq2seq", "transformer", "transformer-last"]
-models = pytest.mark.parametrize("name", [name for name in NAMES if name in ALL_MODELS])
+NAMES += ["copying", "copying-last-query", "copying-transformer", "copying-seq2seq"]
+models = pytest.mark.parametrize("name", NAMES)
 
 
 def trained(name):
@@ -54,8 +55,9 @@ def test_it_is_what_score_reference_gives(name):
     scorer = SequenceScorer(DICTIONARY)
     found = score_candidates(model, sessions, candidates)
     for session, texts, scores in zip(sessions, candidates, found):
-        for place, target in enumerate(model.targets(texts)):
+        for place, text in enumerate(texts):
             batch = model.sources([session])
+            (target,) = model.targets([text])
             batch["target"] = target.unsqueeze(0)
             batch["net_input"]["prev_output_tokens"] = target.roll(1).unsqueeze(0)
             ((hypothesis,),) = model.task.inference_step(scorer, [model.model], batch)
@@ -63,7 +65,7 @@ def test_it_is_what_score_reference_gives(name):
             assert scores.log_probability[place] == pytest.approx(expected, rel=1e-4)
 
 
-@pytest.mark.parametrize("name", ["2-level", "last-query", "hlstm"])
+@pytest.mark.parametrize("name", ["2-level", "last-query", "hlstm", "copying"])
 def test_repeating_the_sources_gives_the_same(name, monkeypatch):
     model = trained(name)
     sessions, candidates = cases(seed=5)
@@ -80,6 +82,15 @@ def test_nothing_is_dropped_out_and_the_model_stays_as_it_was():
     first, second = (score_candidates(model, sessions, candidates) for _ in range(2))
     assert all(np.array_equal(a.log_probability, b.log_probability) for a, b in zip(first, second))
     assert not any(part.training for part in model.model.modules())
+
+
+def test_unknown_words_can_be_copied_from_the_session():
+    """Only those that the session has."""
+    model = trained("copying")
+    sessions = ["w1 zebra <q> w2", "w1 yak <q> w2"]
+    zebra, yak = score_candidates(model, sessions, [["zebra w3", "yak w3"]] * 2)
+    assert zebra.log_probability[0] != pytest.approx(zebra.log_probability[1])
+    np.testing.assert_allclose(zebra.log_probability, yak.log_probability[::-1], rtol=1e-6)
 
 
 def test_no_candidates_at_all():
