@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Dict, List, NamedTuple
 
 from parts import Part, once, run_all, tell
-from recipes import SYSTEMS, Settings, System, first_search, second_search
+from recipes import SYSTEMS, Settings, System, next_tries
 
 YARDSTICKS = {
     "echo": "Echo the last query",
@@ -91,7 +91,7 @@ class Experiment:
 
     def print_commands(self) -> None:
         """What `run` would do; of the tries on validation data, the first of each."""
-        searched = {name: first_search()[0] for name in self._searched()}
+        searched = {name: next_tries({})[0] for name in self._searched()}
         tries = [self._try(name, settings) for name, settings in searched.items()]
         models = self.model_parts({**searched, **self.plan.settings})
         yardsticks = list(map(self.yardstick, YARDSTICKS))
@@ -144,12 +144,27 @@ class Experiment:
         return Part(self.output / "yardsticks" / method, [("generate", command)])
 
     def choose_settings(self) -> Dict[str, Settings]:
-        """For each system that does not take another's: rates first, then dropouts."""
-        searched = self._searched()
-        for search in (lambda name: first_search(), lambda name: second_search(self._best(name))):
-            tries = [self._try(name, settings) for name in searched for settings in search(name)]
-            run_all(tries, self.at_once)
-        return {name: self._best(name) for name in searched}
+        """For each system that does not take another's: as `next_tries` goes on."""
+        while True:
+            tried = {name: self._tried(name) for name in self._searched()}
+            wanted = [
+                self._try(name, settings)
+                for name, losses in tried.items()
+                for settings in next_tries(losses)
+            ]
+            if not wanted:
+                return {name: min(losses, key=losses.__getitem__) for name, losses in tried.items()}
+            run_all(wanted, self.at_once)
+
+    def _tried(self, name: str) -> Dict[Settings, float]:
+        """The validation loss of each try, up to the first that is not done."""
+        losses: Dict[Settings, float] = {}
+        while True:
+            tries = {settings: self._try(name, settings) for settings in next_tries(losses)}
+            if not tries or not all(part.done for part in tries.values()):
+                return losses
+            for settings, part in tries.items():
+                losses[settings] = validation_loss(part.folder / "train.log")
 
     def _searched(self) -> List[str]:
         return [
@@ -162,20 +177,6 @@ class Experiment:
         folder = self.output / "search" / f"{name}-{settings.name}"
         flags = f"{self.plan.search} --no-save"  # its validation loss is all that is wanted
         return Part(folder, [("train", self._train(self.plan.systems[name], settings, 1, flags))])
-
-    def _best(self, name: str) -> Settings:
-        """Of all that were tried so far."""
-        tried = {
-            settings: self.output / "search" / f"{name}-{settings.name}"
-            for rate in first_search()
-            for settings in [rate, *second_search(rate)]
-        }
-        losses = {
-            settings: validation_loss(folder / "train.log")
-            for settings, folder in tried.items()
-            if (folder / "done").is_file()
-        }
-        return min(losses, key=lambda settings: losses[settings])
 
     def model(self, name: str, settings: Settings, seed: int) -> Part:
         """Trained, and asked for suggestions."""
@@ -210,20 +211,21 @@ class Experiment:
         """Every system against the same test text, in words as typed."""
         words = self.data_folder(pieces=False)
         systems = [f"{name}={self.output}/yardsticks/{name}/generate.log" for name in YARDSTICKS]
-        perplexities = []
+        perplexities, runs = [], []
         for name in self.plan.systems:
             for seed in self.seeds:
                 folder = self.model_folder(name, seed)
                 systems.append(f"{name}-{seed}={folder}/generate.log")
                 perplexities.append(f"--perplexity {name}-{seed}={folder}/reference.log")
+            runs.append(f"--runs {name}={','.join(f'{name}-{seed}' for seed in self.seeds)}")
         return Part(
             self.output / "scores",
             [
                 (
                     "evaluate",
-                    f"mtn-evaluate {' '.join(systems)} {' '.join(perplexities)}"
+                    f"mtn-evaluate {' '.join(systems)} {' '.join(perplexities)} {' '.join(runs)}"
                     f" --test {words}/text/test --train {words}/text/train"
-                    f" --dict {words}/data-bin/dict.next.txt --baseline mtn-1"
+                    f" --dict {words}/data-bin/dict.next.txt --baseline mtn --baseline last"
                     f" --json {self.output}/scores.json",
                 )
             ],
@@ -235,12 +237,13 @@ class Experiment:
             {
                 "label": label,
                 "group": "yardstick",
+                "compared": name,
                 "runs": [{"scores": name, "suggestions": f"yardsticks/{name}/generate.log"}],
             }
             for name, label in YARDSTICKS.items()
         ]
         for name, system in self.plan.systems.items():
-            entry = {"label": system.label, "group": list(system.group)}
+            entry = {"label": system.label, "group": list(system.group), "compared": name}
             if system.paper:
                 entry["paper"] = system.paper
             if system.pieces:  # another dictionary

@@ -18,7 +18,8 @@ _PAIRS = f"{_SMOOTHED} --batch-size 164"
 _FLAT_3_2 = f"{_FLAT} --encoder-layers 3 --decoder-layers 2 --encoder-ffn-embed-dim 409 {_PAIRS}"
 _FLAT_4_3 = f"{_FLAT} --encoder-layers 4 --decoder-layers 3 --encoder-ffn-embed-dim 256 {_PAIRS}"
 
-RATES = (0.002, 0.004, 0.008)
+RATES = (0.002, 0.004)  # and on, doubled, as long as the largest is the best
+LARGEST_RATE = 0.064
 DROPOUTS = (0.1, 0.2, 0.3)
 
 
@@ -97,16 +98,34 @@ SYSTEMS: Dict[str, System] = {
     "mtn-pieces": System(
         "MTN, word pieces",
         f"{_MTN} --level-layers 2,1 {_SESSIONS}",
-        ("variant",),
+        ("variant", "beyond"),
         settings_of="mtn",
         pieces=True,
     ),
     "transformer-pieces": System(
         "Transformer 3 + 2, word pieces",
         _FLAT_3_2,
-        ("variant",),
+        ("variant", "beyond"),
         settings_of="transformer",
         pieces=True,
+    ),
+    "seq2seq-copying": System(
+        "Seq2Seq with attention, copying",
+        f"--arch seq2seq_attn {_LSTM} 134 {_PAIRS} --copy-attention",
+        ("beyond",),
+        settings_of="seq2seq",
+    ),
+    "transformer-copying": System(
+        "Transformer 3 + 2, copying",
+        f"{_FLAT_3_2} --copy-attention",
+        ("beyond",),
+        settings_of="transformer",
+    ),
+    "mtn-copying": System(
+        "MTN 2Q 1S + 2, copying",
+        f"{_MTN} --level-layers 2,1 {_SESSIONS} --copy-attention",
+        ("beyond",),
+        settings_of="mtn",
     ),
 }
 
@@ -126,11 +145,15 @@ class Settings(NamedTuple):
         return f"lr{self.rate}-dropout{self.dropout}"
 
 
-def first_search() -> List[Settings]:
-    """The learning rate, at the middle dropout."""
-    return [Settings(rate, DROPOUTS[1]) for rate in RATES]
-
-
-def second_search(best: Settings) -> List[Settings]:
-    """Then the dropout, at the best learning rate."""
-    return [best._replace(dropout=dropout) for dropout in DROPOUTS if dropout != best.dropout]
+def next_tries(losses: Dict[Settings, float]) -> List[Settings]:
+    """What is to be tried after these: the learning rate first, at the middle dropout, then the
+    dropout. Nothing when all is known."""
+    rates = [Settings(rate, DROPOUTS[1]) for rate in RATES]
+    if not losses:
+        return rates
+    best = min(losses, key=lambda settings: losses[settings])
+    largest = max(losses, key=lambda settings: settings.rate)
+    if best == largest and best.dropout == DROPOUTS[1] and best.rate < LARGEST_RATE:
+        return [best._replace(rate=2 * best.rate)]
+    others = [best._replace(dropout=dropout) for dropout in DROPOUTS]
+    return [settings for settings in others if settings not in losses]

@@ -57,7 +57,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--test", required=True, metavar="PREFIX", help="PREFIX.session, PREFIX.next: what is true")
     add("--train", metavar="PREFIX", help="training text, to tell seen from unseen next queries")
     add("--dict", metavar="FILE", help="dict.next.txt, to score with <unk> as a token too")
-    add("--baseline", metavar="NAME", help="compare all others with it, by paired bootstrap")
+    add(
+        "--baseline",
+        action="append",
+        metavar="NAME",
+        help="compare all others with it, by paired bootstrap; may be given several times",
+    )
     add(
         "--runs",
         action="append",

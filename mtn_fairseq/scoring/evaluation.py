@@ -62,7 +62,7 @@ def evaluate(
     test: str,
     train: Optional[str] = None,
     dictionary: Optional[str] = None,
-    baseline: Optional[str] = None,
+    baseline: Union[None, str, Sequence[str]] = None,
     at: Sequence[int] = AT,
     samples: int = SAMPLES,
     seed: int = SEED,
@@ -72,13 +72,15 @@ def evaluate(
     """Score every system over every pair of `TEST.session` and `TEST.next`.
 
     Args:
+        baseline: what the others are compared with; several, one after the other
         runs: names for several of the systems, runs that differ in their seeds; the means of their
             figures are compared, not each run
 
     Raises:
         InputError: a file is not what it should be, or does not answer each pair exactly once.
     """
-    compared = _compared_names([system.name for system in systems], runs or {}, baseline)
+    baselines = [baseline] if isinstance(baseline, str) else list(baseline or [])
+    compared = _compared_names([system.name for system in systems], runs or {}, baselines)
     truth = _read_test(test, train, dictionary, at)
     say(f"{len(truth.pairs):,} pairs of {test}")
     notes = []
@@ -92,14 +94,14 @@ def evaluate(
         notes += scored[system.name].notes
         say(f"{system.name}: {scored[system.name].result['nbest']} suggestions a pair at most")
     comparisons: List[dict] = []
-    if baseline is not None:
-        say(f"{samples:,} resamples to compare with {baseline}")
+    for name in baselines:
+        say(f"{samples:,} resamples to compare with {name}")
         for way in truth.texts:
             rows = {
-                name: np.stack([scored[run].rows[way] for run in of_name])
-                for name, of_name in compared.items()
+                each: np.stack([scored[run].rows[way] for run in of_name])
+                for each, of_name in compared.items()
             }
-            comparisons += _compare(rows, baseline, way, at, samples, seed)
+            comparisons += _compare(rows, name, way, at, samples, seed)
     bootstrap = {"samples": samples, "seed": seed, "confidence": CONFIDENCE}
     return {
         "schema": SCHEMA,
@@ -109,7 +111,7 @@ def evaluate(
         "signature": signature(),
         "at": list(at),
         "systems": [found.result for found in scored.values()],
-        "bootstrap": None if baseline is None else bootstrap,
+        "bootstrap": bootstrap if baselines else None,
         "comparisons": comparisons,
         "notes": notes,
     }
@@ -159,7 +161,7 @@ def _score_system(system: System, test: _Test) -> _Scored:
 
 
 def _compared_names(
-    systems: Sequence[str], runs: Mapping[str, Sequence[str]], baseline: Optional[str]
+    systems: Sequence[str], runs: Mapping[str, Sequence[str]], baselines: Sequence[str]
 ) -> Dict[str, List[str]]:
     """The systems of each name that is compared: several for runs, else one."""
     if len(set(systems)) != len(systems):
@@ -175,12 +177,13 @@ def _compared_names(
         if name in alone:
             raise InputError(f"runs of the name of a system, {name!r}", "name each differently")
     names = {**{name: [name] for name in alone}, **{name: list(runs[name]) for name in runs}}
-    if baseline is not None and baseline not in names:
-        raise InputError(
-            f"no system {baseline!r} to compare with", f"name one of {', '.join(names)}"
-        )
-    if baseline is not None and len(names) == 1:
-        raise InputError(f"nothing to compare {baseline!r} with", "give a second system")
+    for baseline in baselines:
+        if baseline not in names:
+            raise InputError(
+                f"no system {baseline!r} to compare with", f"name one of {', '.join(names)}"
+            )
+        if len(names) == 1:
+            raise InputError(f"nothing to compare {baseline!r} with", "give a second system")
     return names
 
 

@@ -10,6 +10,7 @@ from processes import ROOT, run
 sys.path.insert(0, str(ROOT / "examples/aol_small"))
 from experiment import validation_loss
 from parts import Part, once, run_all
+from recipes import Settings, next_tries
 
 
 def commands(script, log, *flags):
@@ -53,9 +54,28 @@ def test_the_papers_models_and_epochs(paper):
     }
 
 
+def test_rates_are_doubled_while_that_helps_and_then_dropouts_are_tried():
+    losses = {}
+
+    def settings_tried(rates, dropouts):
+        """As if the loss had its lowest place there."""
+        losses.clear()
+        order = []
+        while tries := next_tries(losses):
+            order += [(tried.rate, tried.dropout) for tried in tries]
+            for tried in tries:
+                losses[tried] = abs(tried.rate - rates) + abs(tried.dropout - dropouts)
+        return order
+
+    assert settings_tried(0.002, 0.2) == [(0.002, 0.2), (0.004, 0.2), (0.002, 0.1), (0.002, 0.3)]
+    assert settings_tried(0.008, 0.3)[2:4] == [(0.008, 0.2), (0.016, 0.2)]
+    assert min(losses, key=losses.__getitem__) == Settings(0.008, 0.3)
+    assert settings_tried(9, 0.1)[-3:] == [(0.064, 0.2), (0.064, 0.1), (0.064, 0.3)]
+
+
 def test_small_models_differ_in_what_is_compared_only(small):
     runs = [args for args in trained(small) if not args.no_save]
-    assert len(runs) == 2 * 11 and {args.seed for args in runs} == {1, 2}
+    assert len(runs) == 2 * 14 and {args.seed for args in runs} == {1, 2}
     for flag in ("max_update", "optimizer", "warmup_updates", "clip_norm", "lr_scheduler", "cpu"):
         assert len({str(getattr(args, flag)) for args in runs}) == 1, flag
     # Whole sessions, of 2.6 pairs, or pairs.

@@ -179,6 +179,11 @@ def test_runs_are_compared_under_one_name(text):
     assert [system["name"] for system in result["systems"]] == [s.name for s in systems]
     found = {(d["system"], d["baseline"], d["difference"]) for d in result["comparisons"]}
     assert found == {("echo", "mtn", 0.0), ("other", "mtn", 0.0)}
+    both = evaluated(text, *systems, baseline=["mtn", "echo"], runs=runs, samples=10, at=[1])
+    assert both["comparisons"][: len(result["comparisons"])] == result["comparisons"]
+    assert {(d["system"], d["baseline"]) for d in both["comparisons"]} == {
+        *(("echo", "mtn"), ("other", "mtn"), ("mtn", "echo"), ("other", "echo"))
+    }
     for runs, message in (
         ({"mtn": ["mtn-1", "mtn-3"]}, "no system 'mtn-3' to be a run; name one of echo, mtn-1"),
         ({"mtn": ["mtn-1", "mtn-1"]}, "'mtn-1' is a run twice"),
