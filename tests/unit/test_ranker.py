@@ -11,6 +11,7 @@ from test_next_queries import table_of
 from mtn_fairseq.cli.fit_ranker import report, session_numbers
 from mtn_fairseq.data.session_pairs import Pair
 from mtn_fairseq.errors import InputError
+from mtn_fairseq.suggestions import fitting
 from mtn_fairseq.suggestions.candidate_scores import Scores
 from mtn_fairseq.suggestions.candidates import Candidate
 from mtn_fairseq.suggestions.features import NAMES, features
@@ -185,6 +186,35 @@ def test_the_same_data_give_the_same_ranker(fitted, tmp_path):
     assert "ranker.json" in files
     for name in files:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_no_pair_is_ranked_by_what_has_seen_its_session(monkeypatch):
+    """Learners here only remember; sessions have two pairs each, of two candidates each."""
+    session = NAMES.index("queries")
+    fits = []
+
+    class Memory:
+        def __init__(self, seen):
+            self.seen = set(seen[:, session].tolist())
+            fits.append(self.seen)
+
+        def predict(self, rows):
+            return np.array([float(each in self.seen) for each in rows[:, session].tolist()])
+
+    monkeypatch.setattr(
+        fitting, "_fit", lambda name, examples, chosen, seed: Memory(examples.features[chosen])
+    )
+    session_of = [number for number in range(20) for _ in range(2)]
+    described = []
+    for number in session_of:
+        rows = rows_of([1, 1], [NONE, NONE])
+        rows[:, session] = number
+        candidates = [Candidate("a", "counts", counted=0), Candidate("b", "counts", counted=1)]
+        described.append(SimpleNamespace(candidates=candidates, features=rows))
+    found = fit_ranker(described, ["a"] * 40, ["c"] * 40, session_of, {})
+    assert all(not scores.any() for scores in found.predicted.values())
+    in_folds, in_the_end = fits[:-5], fits[-5:]
+    assert {len(seen) for seen in in_folds} == {16} and {len(seen) for seen in in_the_end} == {20}
 
 
 def test_a_session_is_in_one_fold():
