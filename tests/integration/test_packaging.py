@@ -138,7 +138,7 @@ def test_constraints_pin_all_that_is_required(read, python):
                 assert specifier.operator == "==" and "+" not in specifier.version, line
                 pins[pin.name] = specifier.version
 
-    for extra in ["", "dev", "preprocess", "report"]:
+    for extra in ["", "dev", "preprocess", "spark", "ranker", "report", "bench"]:
         for requirement in requirements(read("METADATA"), python, extra):
             assert requirement.name in pins, f"{requirement.name} has no pin for Python {python}"
             assert pins[requirement.name] in requirement.specifier

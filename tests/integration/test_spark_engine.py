@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from optional_parts import need
 
 from mtn_fairseq.sample_log import LogWriter
 from mtn_preprocess.flags import Settings
@@ -36,12 +37,7 @@ def why_not():
 
 @pytest.fixture(scope="module", autouse=True)
 def spark_can_start():
-    """Skip, or fail where it was promised that Spark is there."""
-    reason = why_not()
-    if reason and os.environ.get("MTN_REQUIRE_SPARK"):
-        pytest.fail(f"MTN_REQUIRE_SPARK is set, but {reason}")
-    if reason:
-        pytest.skip(f"Spark cannot start: {reason}")
+    need("spark", why_not())
 
 
 def packed(content, kind):

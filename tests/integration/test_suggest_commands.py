@@ -6,11 +6,10 @@ import subprocess
 import sys
 
 import pytest
+from optional_parts import need_lightgbm
 from processes import PLUGIN, ROOT, SMALL, prepare, run, train
 
 from mtn_fairseq.scoring import read_system
-
-pytest.importorskip("lightgbm")
 
 LONGEST = {0: 12, 300: 40}  # tokens of a query
 words_only = pytest.mark.parametrize("parts", [0], indirect=True, ids=["words"])
@@ -23,6 +22,7 @@ def command(name):
 @pytest.fixture(scope="module", params=[0, 300], ids=["words", "word pieces"])
 def parts(request, tmp_path_factory):
     """Text, and the flags of `mtn-suggest` that name a barely trained model, counts, a ranker."""
+    need_lightgbm()
     folder = tmp_path_factory.mktemp(f"suggest{request.param}")
     text, data = prepare(folder, users=60, pieces=request.param)
     sizes = f"--level-sizes {LONGEST[request.param]},10,5"

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from optional_parts import need_lightgbm
 from test_next_queries import table_of
 
 from mtn_fairseq.cli.fit_ranker import report, session_numbers
@@ -18,8 +19,6 @@ from mtn_fairseq.suggestions.features import NAMES, features
 from mtn_fairseq.suggestions.fitting import cross_validated_lists, fit_ranker
 from mtn_fairseq.suggestions.ranker import MATCHES, Ranker, Weights, order
 from mtn_fairseq.suggestions.suggester import Suggester
-
-lightgbm = pytest.importorskip("lightgbm")
 
 
 def column(rows, name):
@@ -135,6 +134,7 @@ def test_what_being_exact_is_worth():
 @pytest.fixture(scope="module")
 def fitted():
     """People ask `a` after `x`, again and again; the counts say `b`."""
+    need_lightgbm()
     table = table_of([["x", "b"], ["x", "b"], ["x", "a"], ["x y", "z"]])
     suggester = Suggester(table)
     pairs = [Pair("x", "a")] * 300 + [Pair("x y", "x")] * 100
