@@ -1,4 +1,4 @@
-"""What not everybody has installed: without it a test is skipped, or fails where it was promised."""
+"""What not everybody has installed: without it tests are skipped, or fail where it was promised."""
 
 import importlib
 import os

@@ -10,11 +10,14 @@ from ..data.text_checks import numbered_lines
 from ..data.word_pieces import decode_pieces
 from ..errors import InputError
 from ..suggestions.counting import LONGEST_CONTEXT, count_next_queries
+from ..suggestions.kept_folder import check_output
+from ..suggestions.next_queries import KIND
 
 PROGRESS_EVERY = 1_000_000  # pairs
 
 
 def run(train: str, output: str, min_users: int, longest: int) -> None:
+    check_output(Path(output), KIND)
     users = Path(f"{train}.user")
     if min_users > 1 and not users.is_file():
         raise InputError(

@@ -19,7 +19,8 @@ from ..suggestions.fitting import (
     fit_ranker,
     lists_in_order_of_sources,
 )
-from ..suggestions.ranker import import_lightgbm
+from ..suggestions.kept_folder import check_output
+from ..suggestions.ranker import KIND, import_lightgbm
 from ..suggestions.suggester import Described, Suggester
 from .output import standard_output
 from .suggester_flags import add_suggester_flags, suggester_of
@@ -28,7 +29,7 @@ FIGURES = ("bleu", "exact", f"mrr@{AT}", f"hit@{AT}")
 _PROGRESS_EVERY = 1_000  # pairs
 
 
-def run(suggester: Suggester, valid: str, output: str, repeats: bool, seed: int) -> List[str]:
+def run(suggester: Suggester, valid: str, output: str, seed: int) -> List[str]:
     """Writes the ranker; returns the lines of its report."""
     pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(valid)]
     sessions = session_numbers(pairs)
@@ -36,13 +37,13 @@ def run(suggester: Suggester, valid: str, output: str, repeats: bool, seed: int)
         raise InputError(
             f"only {sessions[-1] + 1} sessions", f"a ranker needs at least {FOLDS}", valid
         )
-    described = _describe(suggester, pairs, repeats)
+    described = _describe(suggester, pairs)
     fitted = fit_ranker(
         described,
         [pair.next_query for pair in pairs],
         [pair.queries()[-1] for pair in pairs],
         sessions,
-        {"pairs": len(pairs), "sources": suggester.sources, "repeats": repeats, "seed": seed},
+        suggester.conditions,
         seed=seed,
         say=_say,
     )
@@ -62,9 +63,9 @@ def session_numbers(pairs: Sequence[Pair]) -> List[int]:
     return numbers
 
 
-def _describe(suggester: Suggester, pairs: Sequence[Pair], repeats: bool) -> List[Described]:
+def _describe(suggester: Suggester, pairs: Sequence[Pair]) -> List[Described]:
     described: List[Described] = []
-    for each in suggester.describe([pair.source for pair in pairs], repeats):
+    for each in suggester.describe([pair.source for pair in pairs]):
         described.append(each)
         if len(described) % _PROGRESS_EVERY == 0:
             _say(f"{len(described):,} of {len(pairs):,} pairs")
@@ -103,12 +104,12 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     add = parser.add_argument
     add("--valid", required=True, metavar="PREFIX", help="pairs that neither model nor counts know")
     add("--output", required=True, metavar="FOLDER", help="the ranker; an older one is replaced")
-    add("--repeats", action="store_true", help="for suggestions with --repeats")
     add("--seed", type=int, default=SEED, help="default: %(default)s")
     args = parser.parse_args(argv)
     import_lightgbm()  # before all the work, not after it
+    check_output(Path(args.output), KIND)
     suggester = suggester_of(parser, args)
-    lines = run(suggester, args.valid, args.output, args.repeats, args.seed)
+    lines = run(suggester, args.valid, args.output, args.seed)
     with standard_output() as out:
         out.write("".join(f"{line}\n" for line in lines))
 

@@ -26,11 +26,11 @@ def write_suggestions(
         out.write(f"P-{number}\t{score:.4f}\n")
 
 
-def answer_test(suggester: Suggester, test: str, nbest: int, repeats: bool, out: TextIO) -> None:
+def answer_test(suggester: Suggester, test: str, nbest: int, out: TextIO) -> None:
     pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(test)]
     number = 0
     for batch in batches(pairs):
-        found = suggester.suggest([pair.source for pair in batch], nbest, repeats)
+        found = suggester.suggest([pair.source for pair in batch], nbest)
         for pair, suggestions in zip(batch, found):
             write_suggestions(number, pair, suggestions, out)
             number += 1
@@ -40,13 +40,11 @@ def answer_test(suggester: Suggester, test: str, nbest: int, repeats: bool, out:
     out.write(f"Suggest {'+'.join(suggester.sources)} with nbest={nbest}: {number} pairs\n")
 
 
-def answer_lines(
-    suggester: Suggester, lines: Iterable[str], nbest: int, repeats: bool, out: TextIO
-) -> None:
+def answer_lines(suggester: Suggester, lines: Iterable[str], nbest: int, out: TextIO) -> None:
     """One session a line, answered at once: score, source and text of each suggestion."""
     for line in lines:
         if line.strip():
-            (found,) = suggester.suggest([line], nbest, repeats)
+            (found,) = suggester.suggest([line], nbest)
             for text, score, source in found:
                 out.write(f"{score:.4f}\t{source}\t{text}\n")
             out.write("\n")
@@ -88,17 +86,16 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         help="answer this one: 'paris hotels <q> london'; may be repeated",
     )
     add("--nbest", type=at_least_1, default=10, metavar="N", help="at most (default: %(default)s)")
-    add("--repeats", action="store_true", help="suggest queries of the session again, too")
     args = parser.parse_args(argv)
     if args.test is not None and args.session is not None:
         parser.error("give --test or --session, not both")
     suggester = suggester_of(parser, args, args.ranker)
     with standard_output() as out:
         if args.test is not None:
-            answer_test(suggester, args.test, args.nbest, args.repeats, out)
+            answer_test(suggester, args.test, args.nbest, out)
         else:
             lines = sys.stdin if args.session is None else args.session
-            answer_lines(suggester, lines, args.nbest, args.repeats, out)
+            answer_lines(suggester, lines, args.nbest, out)
 
 
 if __name__ == "__main__":

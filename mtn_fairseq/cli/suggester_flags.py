@@ -4,7 +4,8 @@ import argparse
 from typing import List, Optional
 
 from ..suggestions.candidates import SOURCES
-from ..suggestions.suggester import BEAM_SIZE, Suggester
+from ..suggestions.conditions import BEAM_SIZE
+from ..suggestions.suggester import Suggester
 
 
 def add_suggester_flags(parser: argparse.ArgumentParser) -> None:
@@ -15,16 +16,20 @@ def add_suggester_flags(parser: argparse.ArgumentParser) -> None:
     add(
         "--without",
         type=_sources,
-        default=[],
         metavar="SOURCE,SOURCE",
         help=f"leave out some of {', '.join(SOURCES)}",
     )
     add(
         "--beam",
         type=at_least_1,
-        default=BEAM_SIZE,
         metavar="N",
-        help="hypotheses of the model (default: %(default)s)",
+        help=f"hypotheses of the model (default: as the ranker was fitted, or {BEAM_SIZE})",
+    )
+    add(
+        "--repeats",
+        action="store_true",
+        default=None,
+        help="suggest queries of the session again, too (default: as the ranker was fitted)",
     )
     add("--gpu", action="store_true", help="run the model on a GPU")
 
@@ -35,7 +40,14 @@ def suggester_of(
     if args.model is None and args.counts is None:
         parser.error("nothing to suggest from: give --model and --data, or --counts, or all")
     return Suggester.load(
-        args.model, args.data, args.counts, ranker, args.without, args.beam, cpu=not args.gpu
+        args.model,
+        args.data,
+        args.counts,
+        ranker,
+        args.without,
+        args.beam,
+        args.repeats,
+        cpu=not args.gpu,
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..scoring.suggestion_scores import ngram_counts, score_lists
 from .candidates import FIELD_OF, Candidate
+from .conditions import Conditions
 from .features import NAMES
 from .ranker import EXACT, LEARNERS, MATCHES, Ranker, Weights, import_lightgbm, order
 from .suggester import Described
@@ -67,7 +68,7 @@ def fit_ranker(
     next_queries: Sequence[str],
     last_queries: Sequence[str],
     session_of: Sequence[int],
-    facts: Dict[str, Any],
+    conditions: Conditions,
     folds: int = FOLDS,
     seed: int = SEED,
     say: Callable[[str], None] = lambda note: None,
@@ -77,7 +78,7 @@ def fit_ranker(
     next_queries: what was asked
     last_queries: the last query of each pair, by which n-grams are weighed
     session_of: which session each pair is of
-    facts: to be kept with the ranker
+    conditions: how the candidates were made
     """
     examples = _examples(described, next_queries, last_queries)
     fold_of_session = np.random.RandomState(seed).permutation(max(session_of) + 1) % folds
@@ -93,7 +94,8 @@ def fit_ranker(
     weights = _choose_weights(examples, predicted)
     everything = np.ones(len(fold), dtype=bool)
     learners = {name: _fit(name, examples, everything, seed) for name in LEARNERS}
-    return Fitted(Ranker(learners, weights, facts), examples, predicted)
+    facts = {"pairs": len(described), "seed": seed}
+    return Fitted(Ranker(learners, weights, conditions, facts), examples, predicted)
 
 
 def cross_validated_lists(fitted: Fitted, without: Sequence[str] = ()) -> Lists:

@@ -11,12 +11,13 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from .array_folder import open_folder, save_folder
+from ..errors import InputError
+from .array_folder import open_arrays, save_arrays
+from .kept_folder import Kind
 from .ranked_lists import RankedLists
 from .text_pool import TextPool
 
-KIND = "next queries"  # in the header
-SCHEMA = 1
+KIND = Kind("next queries", schema=1, command="mtn-count-next")
 
 _POOLS = ("queries", "words")
 _LISTS = ("followers", "queries_of_word", "changes")
@@ -47,12 +48,15 @@ class NextQueries:
         arrays = {name: getattr(self, name) for name in _PLAIN}
         for name in (*_POOLS, *_LISTS):
             arrays.update(getattr(self, name).arrays(name))
-        save_folder(folder, KIND, SCHEMA, self.facts, arrays)
+        save_arrays(folder, KIND, self.facts, arrays)
 
     @classmethod
     def open(cls, folder: Path) -> "NextQueries":
-        header, arrays = open_folder(Path(folder), KIND, SCHEMA)
-        return cls(header, arrays)
+        header, arrays = open_arrays(Path(folder), KIND)
+        try:
+            return cls(header, arrays)
+        except KeyError as name:
+            raise InputError(f"it has no array {name}", KIND.again, folder) from None
 
     def contexts(self, session: Sequence[str]) -> List[int]:
         """Numbers of the last query, the last two, … as far as they were seen in training."""

@@ -7,18 +7,17 @@ nothing is likely, that is something like the last query, which shares words wit
 often than any guess does.
 """
 
-import json
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Tuple
 
 import numpy as np
 
 from ..errors import InputError
+from .conditions import Conditions
 from .features import NAMES
+from .kept_folder import HEADER, Kind, new_folder, read_header
 
-KIND = "mtn_fairseq ranker"
-SCHEMA = 1
-HEADER = "ranker.json"
+KIND = Kind("ranker", schema=2, command="mtn-fit-ranker")
 EXACT = "exact"
 MATCHES = ("1-gram", "2-gram", "3-gram", "4-gram")
 LEARNERS = (EXACT, *MATCHES)
@@ -42,11 +41,19 @@ class Ranker:
     Args:
         learners: of LightGBM, by the names of LEARNERS
         weights: how the head of a list is chosen
-        facts: how it was made
+        conditions: with what it was fitted
+        facts: what else is worth keeping
     """
 
-    def __init__(self, learners: Dict[str, Any], weights: Weights, facts: Dict[str, Any]) -> None:
-        self.learners, self.weights, self.facts = learners, weights, facts
+    def __init__(
+        self,
+        learners: Dict[str, Any],
+        weights: Weights,
+        conditions: Conditions,
+        facts: Dict[str, Any],
+    ) -> None:
+        self.learners, self.weights = learners, weights
+        self.conditions, self.facts = conditions, facts
 
     def order(self, features: np.ndarray) -> List[Tuple[int, float]]:
         """(candidates, NAMES) -> (row, probability that it is the next query), best first."""
@@ -55,44 +62,41 @@ class Ranker:
         return [(row, float(predicted[EXACT][row])) for row in ranked]
 
     def save(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, learner in self.learners.items():
-            text = learner.model_to_string(num_iteration=-1)
-            (folder / f"{name}.txt").write_text(text, encoding="utf-8")
-        header = {
-            "kind": KIND,
-            "schema": SCHEMA,
-            "features": list(NAMES),
-            "weights": self.weights._asdict(),
+        facts = {
             **self.facts,
+            "conditions": self.conditions._asdict(),
+            "weights": self.weights._asdict(),
+            "features": list(NAMES),
         }
-        text = json.dumps(header, indent=2) + "\n"
-        (folder / HEADER).write_text(text, encoding="utf-8")
+        with new_folder(folder, KIND, facts) as partial:
+            for name, learner in self.learners.items():
+                text = learner.model_to_string(num_iteration=-1)
+                (partial / f"{name}.txt").write_text(text, encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> "Ranker":
         lightgbm = import_lightgbm()
-        path = folder / HEADER
+        header = read_header(folder, KIND)
+        if header.get("features") != list(NAMES):
+            raise InputError("of another version", KIND.again, folder / HEADER)
         try:
-            header = json.loads(path.read_text(encoding="utf-8"))
-            known = header["kind"], header["schema"], header["features"]
-            weights = Weights(**header["weights"])
-            gains, costs = tuple(weights.ngram_gains), tuple(weights.ngram_costs)
-            weights = weights._replace(ngram_gains=gains, ngram_costs=costs)
-        except (OSError, ValueError, KeyError, TypeError):
-            reason = "missing, or not of a ranker"
-            raise InputError(reason, "give the folder of mtn-fit-ranker", path) from None
-        if known != (KIND, SCHEMA, list(NAMES)):
-            raise InputError("of another version", "run mtn-fit-ranker again", path)
+            weights = Weights(**_with_tuples(header["weights"]))
+            conditions = Conditions(**_with_tuples(header["conditions"]))
+        except (KeyError, TypeError, AttributeError):
+            raise InputError("damaged", KIND.again, folder / HEADER) from None
         learners = {}
         for name in LEARNERS:
             file = folder / f"{name}.txt"
             try:
                 learners[name] = lightgbm.Booster(model_str=file.read_text(encoding="utf-8"))
             except (OSError, ValueError, lightgbm.basic.LightGBMError):
-                reason = "missing or damaged"
-                raise InputError(reason, "run mtn-fit-ranker again", file) from None
-        return cls(learners, weights, header)
+                raise InputError("missing or damaged", KIND.again, file) from None
+        return cls(learners, weights, conditions, header)
+
+
+def _with_tuples(fields: Dict[str, Any]) -> Dict[str, Any]:
+    """JSON has lists only."""
+    return {name: tuple(each) if isinstance(each, list) else each for name, each in fields.items()}
 
 
 def order(features: np.ndarray, predicted: Dict[str, np.ndarray], weights: Weights) -> List[int]:
@@ -121,5 +125,10 @@ def import_lightgbm() -> Any:
         raise InputError(
             "a ranker is made of LightGBM, which is not installed",
             "pip install 'mtn_fairseq[ranker]'",
+        ) from None
+    except OSError as error:  # of its library
+        raise InputError(
+            f"LightGBM is installed, but does not start ({error})",
+            "install OpenMP (Debian: apt install libgomp1)",
         ) from None
     return lightgbm

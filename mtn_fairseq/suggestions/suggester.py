@@ -15,13 +15,13 @@ from ..data.word_pieces import decode_pieces
 from ..errors import InputError
 from .beam_candidates import BeamCandidates
 from .candidate_scores import Scores, score_candidates
-from .candidates import BEAM, COUNTS, EDITS, SOURCES, Candidate, gather
+from .candidates import BEAM, Candidate, gather
+from .conditions import conditions_of
 from .features import features
 from .next_queries import NextQueries
 from .ranker import Ranker
 from .trained_model import TrainedModel
 
-BEAM_SIZE = 10
 _AT_ONCE = 32  # sessions in one batch
 
 Session = Union[str, Sequence[str]]  # a line of prepared text, or the queries themselves
@@ -43,12 +43,16 @@ class Described(NamedTuple):
 class Suggester:
     """Any part may be missing; without a ranker, candidates come in the order of their sources.
 
+    A ranker is to be used with the parts that it was fitted with, and knows the rest by itself.
+
     Args:
         table: what people asked next; without it, no counts and no edits
         trained: the model; without it, no beam
         ranker: puts them in order
-        without: sources to leave out
-        beam: hypotheses of the model
+        without: sources to leave out; None for those that the ranker was fitted without
+        beam: hypotheses of the model; None for as many as the ranker was fitted with, or 10
+        repeats: whether queries of the session itself may be suggested again; None for as the
+            ranker was fitted, or not
     """
 
     def __init__(
@@ -56,14 +60,19 @@ class Suggester:
         table: Optional[NextQueries] = None,
         trained: Optional[TrainedModel] = None,
         ranker: Optional[Ranker] = None,
-        without: Sequence[str] = (),
-        beam: int = BEAM_SIZE,
+        without: Optional[Sequence[str]] = None,
+        beam: Optional[int] = None,
+        repeats: Optional[bool] = None,
     ) -> None:
         self.table, self.trained, self.ranker = table, trained, ranker
-        missing = [BEAM] if trained is None else []
-        missing += [COUNTS, EDITS] if table is None else []
-        self.sources = [each for each in SOURCES if each not in (*without, *missing)]
-        self.beam = BeamCandidates(trained, beam) if trained and BEAM in self.sources else None
+        fitted = None if ranker is None else ranker.conditions
+        self.conditions = conditions_of(
+            trained is not None, table is not None, without, beam, repeats, fitted
+        )
+        self.sources = self.conditions.sources
+        self.beam = None
+        if trained is not None and BEAM in self.sources:
+            self.beam = BeamCandidates(trained, self.conditions.beam)
 
     @classmethod
     def load(
@@ -72,8 +81,9 @@ class Suggester:
         data: Optional[Union[str, Path]] = None,
         counts: Optional[Union[str, Path]] = None,
         ranker: Optional[Union[str, Path]] = None,
-        without: Sequence[str] = (),
-        beam: int = BEAM_SIZE,
+        without: Optional[Sequence[str]] = None,
+        beam: Optional[int] = None,
+        repeats: Optional[bool] = None,
         cpu: bool = True,
     ) -> "Suggester":
         """From a checkpoint and its data folder, a table and a ranker, as far as they are given."""
@@ -88,37 +98,32 @@ class Suggester:
             None if ranker is None else Ranker.load(Path(ranker)),
             without,
             beam,
+            repeats,
         )
 
-    def suggest(
-        self, sessions: Sequence[Session], n: int = 10, repeats: bool = False
-    ) -> List[List[Suggestion]]:
-        """The best `n` for each session, all different.
-
-        Args:
-            repeats: whether queries of the session itself may be suggested again
-        """
+    def suggest(self, sessions: Sequence[Session], n: int = 10) -> List[List[Suggestion]]:
+        """The best `n` for each session, all different; fewer where there are no more."""
         found = []
         for batch in _batches([as_line(session) for session in sessions]):
-            gathered = self._gather(batch, repeats)
+            gathered = self._gather(batch)
             if self.ranker is None:
                 found += [_in_order_of_sources(candidates) for candidates in gathered]
             else:
                 found += map(self._ranked, self._describe(batch, gathered))
         return [suggestions[:n] for suggestions in found]
 
-    def describe(self, sessions: Sequence[Session], repeats: bool) -> Iterator[Described]:
+    def describe(self, sessions: Sequence[Session]) -> Iterator[Described]:
         """The candidates of each session as the ranker sees them, batch by batch."""
         for batch in _batches([as_line(session) for session in sessions]):
-            yield from self._describe(batch, self._gather(batch, repeats))
+            yield from self._describe(batch, self._gather(batch))
 
-    def _gather(self, lines: Sequence[str], repeats: bool) -> List[List[Candidate]]:
+    def _gather(self, lines: Sequence[str]) -> List[List[Candidate]]:
         beams = [[] for _ in lines] if self.beam is None else self.beam(lines)
         return [
             [
                 candidate
                 for candidate in gather(queries_of(line), self.table, beam, self.sources)
-                if repeats or candidate.queries_ago is None
+                if self.conditions.repeats or candidate.queries_ago is None
             ]
             for line, beam in zip(lines, beams)
         ]

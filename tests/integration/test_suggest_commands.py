@@ -10,6 +10,7 @@ from optional_parts import need_lightgbm
 from processes import PLUGIN, ROOT, SMALL, prepare, run, train
 
 from mtn_fairseq.scoring import read_system
+from mtn_fairseq.suggestions.candidates import SOURCES
 
 LONGEST = {0: 12, 300: 40}  # tokens of a query
 words_only = pytest.mark.parametrize("parts", [0], indirect=True, ids=["words"])
@@ -49,8 +50,9 @@ def test_a_ranked_test_set_can_be_scored(parts, tmp_path):
     assert log.nbest == 5
     for pair in log.pairs:
         assert len(set(pair.ranked)) == len(pair.ranked) <= 5
-        assert not set(pair.ranked) & set(pair.session.split(" <q> "))
         assert not any("<unk>" in ranked or "▁" in ranked for ranked in pair.ranked)
+    # The ranker was fitted with --repeats, and need not be told so again.
+    assert any(set(pair.ranked) & set(pair.session.split(" <q> ")) for pair in log.pairs)
     run(f"{command('yardstick')} echo --test {text}/test")
     run(
         f"{command('evaluate')} all={tmp_path}/suggest.log --test {text}/test"
@@ -63,7 +65,7 @@ def test_a_ranked_test_set_can_be_scored(parts, tmp_path):
 def test_the_report_has_every_source(parts):
     *_, report = parts
     rows = [line[:20].strip() for line in report.splitlines()]
-    without = [f"… without {source}" for source in ("counts", "beam", "edits", "session")]
+    without = [f"… without {source}" for source in SOURCES]
     assert rows == ["", "no ranker", "ranker", *without]
 
 
@@ -93,7 +95,7 @@ def test_single_sessions(parts):
     assert len(lines) == 4 and lines[-1] == ""
     for line in lines[:-1]:
         score, source, text = line.split("\t")
-        assert float(score) >= 0 and source in ("counts", "beam", "edits") and text
+        assert float(score) >= 0 and source in SOURCES and text
 
 
 def test_the_beam_is_that_of_fairseq_generate(parts, tmp_path, request):
@@ -116,7 +118,8 @@ def test_what_is_wrong_is_one_line(parts, tmp_path):
     _, data, flags, folder, _ = parts
     for arguments, message in {
         f"--counts {tmp_path}": "it has no header.json",
-        f"{flags} --ranker {tmp_path}": "missing, or not of a ranker",
+        f"{flags} --ranker {tmp_path}": "no ranker: it has no header.json",
+        f"--counts {folder}/counts --ranker {folder}/ranker": "the ranker was fitted with a model",
         f"--model {folder}/log.tsv --data {data}": "not a checkpoint",
         f"--model {folder}/save/checkpoint_last.pt": "give --model and --data together",
     }.items():

@@ -191,9 +191,18 @@ def test_it_is_replaced_whole(saved):
 def test_nothing_else_is_replaced(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("ten years")
-    with pytest.raises(InputError, match=r"no next queries: it has no header\.json"):
+    with pytest.raises(InputError, match="something else is there already, no next queries"):
         table_of(SESSIONS).save(tmp_path / "mine")
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "ten years"
+
+
+def test_an_empty_folder_and_what_a_link_leads_to_are_replaced(tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "empty")
+    for sessions in (SESSIONS, [["a", "z"]]):
+        table_of(sessions).save(tmp_path / "link")
+    assert NextQueries.open(tmp_path / "empty").suggest(["a"], 9) == [("z", 1.0)]
+    assert {path.name for path in tmp_path.iterdir()} == {"empty", "link"}
 
 
 def test_nothing_is_left_where_it_cannot_be_written(tmp_path):
@@ -213,6 +222,8 @@ def edit_header(folder, **changes):
         (lambda folder: (folder / "header.json").unlink(), "it has no header.json"),
         (lambda folder: (folder / "header.json").write_text("{"), "damaged"),
         (lambda folder: (folder / "header.json").write_text("[]"), "damaged"),
+        (lambda folder: edit_header(folder, arrays=[]), "header.json: damaged"),
+        (lambda folder: edit_header(folder, arrays={}), "it has no array 'queries_letters'"),
         (lambda folder: edit_header(folder, kind="recipes"), "not of next queries"),
         (lambda folder: edit_header(folder, schema=99), "of schema 99, not 1"),
         (lambda folder: (folder / "followers.npy").unlink(), "followers.npy: missing or damaged"),

@@ -1,13 +1,12 @@
 """Features, the order that a ranker gives, and how it is fitted."""
 
-import json
 import math
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from optional_parts import need_lightgbm
-from test_next_queries import table_of
+from test_next_queries import edit_header, table_of
 
 from mtn_fairseq.cli.fit_ranker import report, session_numbers
 from mtn_fairseq.data.session_pairs import Pair
@@ -15,6 +14,7 @@ from mtn_fairseq.errors import InputError
 from mtn_fairseq.suggestions import fitting
 from mtn_fairseq.suggestions.candidate_scores import Scores
 from mtn_fairseq.suggestions.candidates import Candidate
+from mtn_fairseq.suggestions.conditions import conditions_of
 from mtn_fairseq.suggestions.features import NAMES, features
 from mtn_fairseq.suggestions.fitting import cross_validated_lists, fit_ranker
 from mtn_fairseq.suggestions.ranker import MATCHES, Ranker, Weights, order
@@ -136,18 +136,19 @@ def fitted():
     """People ask `a` after `x`, again and again; the counts say `b`."""
     need_lightgbm()
     table = table_of([["x", "b"], ["x", "b"], ["x", "a"], ["x y", "z"]])
-    suggester = Suggester(table)
+    suggester = Suggester(table, repeats=True)
     pairs = [Pair("x", "a")] * 300 + [Pair("x y", "x")] * 100
-    described = list(suggester.describe([pair.source for pair in pairs], repeats=True))
+    described = list(suggester.describe([pair.source for pair in pairs]))
     lasts = [pair.queries()[-1] for pair in pairs]
     asked = [pair.next_query for pair in pairs]
-    return fit_ranker(described, asked, lasts, list(range(400)), {"pairs": 400}), table
+    sessions = list(range(400))
+    return fit_ranker(described, asked, lasts, sessions, suggester.conditions), table
 
 
 def test_it_learns_what_people_ask(fitted):
     ranker = fitted[0].ranker
     suggester = Suggester(fitted[1], ranker=ranker)
-    assert suggester.suggest(["x"], repeats=True)[0][0].text == "a"
+    assert suggester.suggest(["x"])[0][0].text == "a"
     lists = cross_validated_lists(fitted[0])
     assert {ranked[0] for ranked in lists[:300]} == {"a"}
     assert {ranked[0] for ranked in cross_validated_lists(fitted[0], ["counts"])[:300]} == {"x"}
@@ -170,6 +171,8 @@ def test_saved_and_loaded_it_gives_the_same(fitted, tmp_path):
     rows = fitted[0].examples.features[fitted[0].examples.rows(0)]
     assert loaded.order(rows) == fitted[0].ranker.order(rows)
     assert loaded.weights == fitted[0].ranker.weights
+    assert loaded.conditions == fitted[0].ranker.conditions
+    assert loaded.facts["pairs"] == 400
 
 
 def test_the_same_data_give_the_same_ranker(fitted, tmp_path):
@@ -179,11 +182,12 @@ def test_the_same_data_give_the_same_ranker(fitted, tmp_path):
         for i, candidates in enumerate(examples.pairs)
     ]
     lasts = ["x"] * 300 + ["x y"] * 100
-    again = fit_ranker(described, examples.next_queries, lasts, list(range(400)), {"pairs": 400})
+    sessions, conditions = list(range(400)), fitted[0].ranker.conditions
+    again = fit_ranker(described, examples.next_queries, lasts, sessions, conditions)
     for name, ranker in (("one", fitted[0].ranker), ("two", again.ranker)):
         ranker.save(tmp_path / name)
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
-    assert "ranker.json" in files
+    assert "header.json" in files and "exact.txt" in files
     for name in files:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
@@ -211,7 +215,7 @@ def test_no_pair_is_ranked_by_what_has_seen_its_session(monkeypatch):
         rows[:, session] = number
         candidates = [Candidate("a", "counts", counted=0), Candidate("b", "counts", counted=1)]
         described.append(SimpleNamespace(candidates=candidates, features=rows))
-    found = fit_ranker(described, ["a"] * 40, ["c"] * 40, session_of, {})
+    found = fit_ranker(described, ["a"] * 40, ["c"] * 40, session_of, conditions_of(False, True))
     assert all(not scores.any() for scores in found.predicted.values())
     in_folds, in_the_end = fits[:-5], fits[-5:]
     assert {len(seen) for seen in in_folds} == {16} and {len(seen) for seen in in_the_end} == {20}
@@ -222,27 +226,91 @@ def test_a_session_is_in_one_fold():
     assert session_numbers(pairs) == [0, 0, 1, 2, 2, 2]
 
 
+# --- on disk --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved(fitted, tmp_path):
+    fitted[0].ranker.save(tmp_path / "ranker")
+    return tmp_path / "ranker"
+
+
 @pytest.mark.parametrize(
     "damage, message",
     [
-        (lambda folder: (folder / "ranker.json").unlink(), "missing, or not of a ranker"),
-        (lambda folder: (folder / "ranker.json").write_text("{}"), "missing, or not of a ranker"),
+        (lambda folder: (folder / "header.json").unlink(), "no ranker: it has no header.json"),
+        (lambda folder: edit_header(folder, kind="recipes"), "not of ranker; give a folder that"),
+        (lambda folder: edit_header(folder, schema=1), "of schema 1, not 2; run mtn-fit-ranker"),
+        (lambda folder: edit_header(folder, features=["moon_phase"]), "of another version"),
+        (lambda folder: edit_header(folder, weights={"moon": 1.0}), "header.json: damaged"),
+        (lambda folder: edit_header(folder, conditions=[]), "header.json: damaged"),
         (lambda folder: (folder / "exact.txt").unlink(), "exact.txt: missing or damaged"),
         (lambda folder: (folder / "exact.txt").write_text("tree"), "exact.txt: missing or damaged"),
     ],
 )
-def test_a_damaged_ranker_is_one_line(fitted, tmp_path, damage, message):
-    fitted[0].ranker.save(tmp_path)
-    damage(tmp_path)
+def test_a_damaged_ranker_is_one_line(saved, damage, message):
+    damage(saved)
     with pytest.raises(InputError, match=message) as error:
-        Ranker.load(tmp_path)
+        Ranker.load(saved)
     assert "\n" not in str(error.value)
 
 
-def test_a_ranker_of_other_features(fitted, tmp_path):
-    fitted[0].ranker.save(tmp_path)
-    header = json.loads((tmp_path / "ranker.json").read_text())
-    header["features"][0] = "moon_phase"
-    (tmp_path / "ranker.json").write_text(json.dumps(header))
-    with pytest.raises(InputError, match="of another version"):
-        Ranker.load(tmp_path)
+def test_it_is_replaced_whole_or_not_at_all(fitted, saved):
+    """A ranker whose last learner cannot be written leaves the older one, and nothing else."""
+    before = {path.name: path.read_bytes() for path in saved.iterdir()}
+    ranker = fitted[0].ranker
+    broken = Ranker(dict(ranker.learners), ranker.weights, ranker.conditions, {})
+    broken.learners["4-gram"] = SimpleNamespace(model_to_string=lambda **_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        broken.save(saved)
+    assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
+    assert list(saved.parent.iterdir()) == [saved]
+
+    (saved / "left behind").write_text("by somebody")
+    ranker.save(saved)
+    assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+# --- used as it was fitted ------------------------------------------------------------------------
+
+
+def ranker_for(*parts, **options):
+    """That was fitted so, and can do nothing."""
+    return Ranker({}, FREE, conditions_of(*parts, **options), {})
+
+
+def test_what_is_left_open_is_as_the_ranker_was_fitted():
+    ranker = ranker_for(False, True, without=["edits"], beam=3, repeats=True)
+    suggester = Suggester(TABLE, ranker=ranker)
+    assert suggester.conditions == ranker.conditions
+    assert suggester.sources == ("counts", "session")
+    assert Suggester(TABLE, ranker=ranker, beam=7).conditions.beam == 7
+    plain = Suggester(TABLE).conditions
+    assert plain == (("counts", "edits"), False, True, 10, False)
+
+
+@pytest.mark.parametrize(
+    "fitted_for, options, message",
+    [
+        (((True, True), {}), {}, "fitted with a model; give --model and --data, or fit another"),
+        (((False, False), {}), {}, "fitted without counts; leave out --counts, or fit another"),
+        (((False, True), {}), {"repeats": True}, "without repeats; leave out --repeats, or"),
+        (
+            ((False, True), {"repeats": True}),
+            {"repeats": False},
+            "with repeats; give --repeats, or",
+        ),
+        (
+            ((False, True), {}),
+            {"without": ["counts"]},
+            r"for counts\+edits, not for edits; leave out --without, or fit another",
+        ),
+        (((False, True), {"without": ["edits"]}), {"without": []}, r"for counts, not for counts\+"),
+    ],
+)
+def test_otherwise_it_is_refused(fitted_for, options, message):
+    parts, fitted_with = fitted_for
+    with pytest.raises(InputError, match=message) as error:
+        Suggester(TABLE, ranker=ranker_for(*parts, **fitted_with), **options)
+    assert "\n" not in str(error.value)

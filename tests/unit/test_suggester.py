@@ -9,8 +9,8 @@ from mtn_fairseq.suggestions.suggester import Suggester, as_line
 TABLE = table_of([["a b", "c"], ["a b", "d"], ["a b", "c"]])
 
 
-def texts(suggester, session, **options):
-    return [each.text for each in suggester.suggest([session], **options)[0]]
+def texts(suggester, session, n=10):
+    return [each.text for each in suggester.suggest([session], n)[0]]
 
 
 def test_counts_then_edits():
@@ -29,7 +29,7 @@ def test_counts_then_edits():
 def test_repeats_only_where_asked():
     """`d` was counted after `a b`, and is of the session."""
     assert not {"d", "a b"} & set(texts(Suggester(TABLE), ["d", "a b"]))
-    assert {"d", "a b"} <= set(texts(Suggester(TABLE), ["d", "a b"], repeats=True))
+    assert {"d", "a b"} <= set(texts(Suggester(TABLE, repeats=True), ["d", "a b"]))
 
 
 def test_as_many_as_asked():
