@@ -8,6 +8,7 @@ from fairseq.data import BaseWrapperDataset, Dictionary, FairseqDataset, Languag
 from torch import Tensor
 
 from ..errors import InputError
+from .batching import ALIKE, Batching, fill_batches, like_shapes_together
 from .flat_lines import FlatLines, TokenLines, pieces, read_lines
 from .session_shapes import Shapes, fit, measure
 
@@ -130,7 +131,7 @@ def _measure_all(dataset: TokenLines, separators: Sequence[int]) -> Shapes:
 
 
 class SessionToQueryDataset(LanguagePairDataset):
-    """`LanguagePairDataset` that batches sessions of like shape and loses no remainder."""
+    """`LanguagePairDataset` that batches sessions of like shape, or any, and loses no remainder."""
 
     def __init__(
         self,
@@ -138,10 +139,12 @@ class SessionToQueryDataset(LanguagePairDataset):
         dictionary: Dictionary,
         target: Optional[FairseqDataset] = None,
         name: str = "input",
+        batching: Batching = ALIKE,
         **options: object,
     ) -> None:
         if target is not None:
             _refuse_empty_targets(target, name)
+        self.batching = batching
         super().__init__(
             source,
             source.sizes,
@@ -157,6 +160,8 @@ class SessionToQueryDataset(LanguagePairDataset):
         return self.src_sizes[batch], self.tgt_sizes[batch]
 
     def ordered_indices(self) -> np.ndarray:
+        if self.batching.random:
+            return np.random.permutation(len(self))
         shapes = self.src.shapes
         return like_shapes_together(shapes.longest[:, 0], shapes.queries, self.shuffle)
 
@@ -167,23 +172,12 @@ class SessionToQueryDataset(LanguagePairDataset):
         max_sentences: Optional[int] = None,
         required_batch_size_multiple: int = 1,
     ) -> List[np.ndarray]:
+        if self.batching.padding_is_free:
+            tokens = np.maximum(self.src_sizes[indices], self.tgt_sizes[indices])
+            return fill_batches(indices, tokens, max_tokens, max_sentences)
         # fairseq 0.12.3 drops the last batch if its size is not a multiple of
         # --required-batch-size-multiple (8 by default), in generation too.
         return super().batch_by_size(indices, max_tokens, max_sentences, 1)
-
-
-def like_shapes_together(longest: np.ndarray, queries: np.ndarray, shuffle: bool) -> np.ndarray:
-    """An order with like shapes next to each other: by longest query, then roughly by number of
-    queries.
-
-    Not by target length too, and only roughly: batches all of one shape are all of one kind of
-    session (first queries, say), and a model learns far less from them.
-    """
-    if not shuffle:
-        return np.lexsort([queries, longest])
-    indices = np.random.permutation(len(queries))
-    noise = 2 * np.random.rand(len(queries))
-    return indices[np.lexsort([queries[indices] + noise, longest[indices]])]
 
 
 def _refuse_empty_targets(target: FairseqDataset, name: str) -> None:

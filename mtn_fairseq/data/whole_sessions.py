@@ -11,8 +11,9 @@ import torch
 from fairseq.data import FairseqDataset, data_utils
 from torch import Tensor
 
+from .batching import fill_batches, like_shapes_together
 from .flat_lines import FlatLines, pieces, read_lines
-from .session_to_query_dataset import SessionToQueryDataset, like_shapes_together
+from .session_to_query_dataset import SessionToQueryDataset
 
 
 class WholeSessionDataset(FairseqDataset):
@@ -92,6 +93,8 @@ class WholeSessionDataset(FairseqDataset):
         return np.stack([self.source_tokens, self.target_tokens], 1)
 
     def ordered_indices(self) -> np.ndarray:
+        if self.pairs.batching.random:
+            return np.random.permutation(len(self))
         return like_shapes_together(self.longest_query, self.queries, shuffle=self.pairs.shuffle)
 
     def filter_indices_by_size(
@@ -110,6 +113,9 @@ class WholeSessionDataset(FairseqDataset):
         max_sentences: Optional[int] = None,
         required_batch_size_multiple: int = 1,
     ) -> List[np.ndarray]:
+        if self.pairs.batching.padding_is_free:
+            tokens = self.num_tokens_vec(indices)
+            return fill_batches(indices, tokens, max_tokens, max_sentences)
         return super().batch_by_size(indices, max_tokens, max_sentences, 1)  # see the pairs'
 
     @property

@@ -62,7 +62,7 @@ def evaluate(
     test: str,
     train: Optional[str] = None,
     dictionary: Optional[str] = None,
-    baseline: Union[None, str, Sequence[str]] = None,
+    baseline: Union[str, Sequence[str], None] = None,
     at: Sequence[int] = AT,
     samples: int = SAMPLES,
     seed: int = SEED,

@@ -18,6 +18,7 @@ from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
 from torch import Tensor
 
+from ..data.batching import ALIKE, Batching
 from ..data.binarised import load_pairs
 from ..data.open_lines import OpenLines
 from ..data.padding import describe_batches
@@ -72,6 +73,13 @@ class SessionToQueryConfig(TranslationConfig):
             "pairs as they stand in the data. Validation and test always do"
         },
     )
+    train_batches: ChoiceEnum(["auto", "random", "alike"]) = field(  # type: ignore[valid-type]
+        default="auto",
+        metadata={
+            "help": "examples of a training batch: drawn at random, so that a model learns more, "
+            "or of like shape, with less padding; 'auto': random where padding costs nothing"
+        },
+    )
 
 
 # Flags of the translation task that do not fit session data.
@@ -98,7 +106,7 @@ class SessionToQueryTask(TranslationTask):
         self.trains_whole_sessions = False  # until a model is built that can
         self.copies = False  # likewise
         self.model_is_trained = False  # in another run: this one asks it
-        self.padding_costs = ""  # a remark on what the model spends on it
+        self.skips_padding = False
         self.batches_described = False  # once is enough
         self.lines_answered = 0  # by fairseq-interactive, which numbers each buffer from 0
         self.separators: List[int] = find_separators(
@@ -165,6 +173,7 @@ class SessionToQueryTask(TranslationTask):
             left_pad_target=self.cfg.left_pad_target,
             shuffle=split != "test",
             pad_to_multiple=self.cfg.required_seq_len_multiple,
+            batching=self._batching() if training else ALIKE,
         )
         whole = self.trains_whole_sessions and split == self.cfg.train_subset
         self.datasets[split] = WholeSessionDataset(pairs) if whole else pairs
@@ -177,7 +186,8 @@ class SessionToQueryTask(TranslationTask):
         batches = super().get_batch_iterator(dataset, *args, **options)
         if dataset is self.datasets.get(self.cfg.train_subset) and not self.batches_described:
             rows = [dataset.row_lengths(np.asarray(batch)) for batch in batches.frozen_batches]
-            logger.info(f"training: {describe_batches(rows)}{self.padding_costs}")
+            remark = ", which only attention sees" if self.skips_padding else ""
+            logger.info(f"training: {describe_batches(rows)}{remark}")
             self.batches_described = True
         return batches
 
@@ -214,8 +224,7 @@ class SessionToQueryTask(TranslationTask):
         self.trains_whole_sessions = able and wanted
         self.copies = getattr(model, "copies", False)
         self.model_is_trained = from_checkpoint
-        if getattr(model, "skips_padding", False):
-            self.padding_costs = ", which only attention sees"
+        self.skips_padding = getattr(model, "skips_padding", False)
         return model
 
     def can_reuse_epoch_itr(self, dataset: FairseqDataset) -> bool:
@@ -293,6 +302,11 @@ class SessionToQueryTask(TranslationTask):
             for hypothesis in hypotheses:
                 hypothesis["tokens"] = columns.words_of(src_tokens, hypothesis["tokens"])
         return found
+
+    def _batching(self) -> Batching:
+        wanted = str(self.cfg.train_batches)
+        random = wanted == "random" or (wanted == "auto" and self.skips_padding)
+        return Batching(random, padding_is_free=random and self.skips_padding)
 
     def _open(self, lines: TokenLines, to_be_shown: bool) -> OpenLines:
         """With the unknown words, for a model that can copy them."""

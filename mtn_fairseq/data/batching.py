@@ -1,0 +1,58 @@
+"""Which training examples come into one batch."""
+
+from typing import List, NamedTuple, Optional
+
+import numpy as np
+
+from ..errors import InputError
+
+
+class Batching(NamedTuple):
+    """Of training data.
+
+    Examples of like shape waste no places on padding, but are of one kind (short queries, first
+    queries of a session, …), and a model learns less from an update that sees one kind only.
+    """
+
+    random: bool = False  # drawn at random; otherwise alike
+    padding_is_free: bool = False  # `--max-tokens` are real ones then
+
+
+ALIKE = Batching()
+
+
+def like_shapes_together(longest: np.ndarray, queries: np.ndarray, shuffle: bool) -> np.ndarray:
+    """An order with like shapes next to each other: by longest query, then roughly by number of
+    queries.
+
+    Not by target length too, and only roughly: the more alike, the less is learned.
+    """
+    if not shuffle:
+        return np.lexsort([queries, longest])
+    indices = np.random.permutation(len(queries))
+    noise = 2 * np.random.rand(len(queries))
+    return indices[np.lexsort([queries[indices] + noise, longest[indices]])]
+
+
+def fill_batches(
+    indices: np.ndarray, tokens: np.ndarray, max_tokens: Optional[int], max_examples: Optional[int]
+) -> List[np.ndarray]:
+    """One after the other, as many as fit.
+
+    Args:
+        tokens: of each of the `indices`
+    """
+    too_large = np.flatnonzero(tokens > (max_tokens or np.inf))
+    if len(too_large):
+        raise InputError(
+            f"an example of {tokens[too_large[0]]} tokens, in batches of {max_tokens}",
+            "raise --max-tokens",
+        )
+    starts, count, total = [0], 0, 0
+    for place, size in enumerate(tokens.tolist()):
+        full = max_tokens is not None and total + size > max_tokens
+        if full or count == max_examples:
+            starts.append(place)
+            count = total = 0
+        count, total = count + 1, total + size
+    return np.split(indices, starts[1:]) if len(indices) else []
