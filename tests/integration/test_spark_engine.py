@@ -61,12 +61,12 @@ def by_both(folder, paths, contents, rules):
     written = {}
     for engine in ("duckdb", "spark"):
         output = folder / engine
-        how = {"engine": engine, "spark_master": "local[2]", "memory_limit": "1GiB"}
+        how = {"engine": engine, "spark_master": "local[2]", "memory_limit": "1GiB", "users": True}
         assert prepare(Settings(paths, output, rules, **how))["sessions"]["kept"] > 100
         written[engine] = {path.name: path.read_bytes() for path in output.iterdir()}
         del written[engine][MANIFEST]
     duckdb, spark = written["duckdb"], written["spark"]
-    reference = reference_sessions.prepare(list(zip(paths, contents)), rules)
+    reference = reference_sessions.prepare(list(zip(paths, contents)), rules, users=True)
     assert spark.keys() == duckdb.keys() == {*reference.files, "stats.json"}
     for name in spark:  # not all at once: pytest would print the rest too
         assert spark[name] == duckdb[name], name
@@ -84,6 +84,7 @@ def test_sample_log_in_three_packings(tmp_path):
     rules = Rules(split=(Decimal(80), Decimal(10), Decimal(10)))
     spark = by_both(tmp_path, paths, contents, rules)
     assert spark["rejects.tsv"].count(b"\n") > 20
+    assert len(set(spark["train.user"].split())) > 100
 
 
 def test_unicode_with_every_rule(tmp_path):

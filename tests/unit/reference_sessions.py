@@ -51,8 +51,8 @@ class Prepared(NamedTuple):
     stats: Dict[str, Any]  # the counts of stats.json
 
 
-def prepare(logs: Sequence[Tuple[str, bytes]], rules: Rules) -> Prepared:
-    """All that is written for logs given as address and content."""
+def prepare(logs: Sequence[Tuple[str, bytes]], rules: Rules, users: bool = False) -> Prepared:
+    """All that is written for logs given as address and content, with train.user if asked."""
     counts: Counter = Counter()
     rows, rejects = read_rows(logs, rules, counts)
     popularity = Counter(query for _, query in {(row.user, row.query) for row in rows})
@@ -67,8 +67,11 @@ def prepare(logs: Sequence[Tuple[str, bytes]], rules: Rules) -> Prepared:
             raise Nothing("no session is left under these rules")
         if name not in split_of.values():
             raise Nothing(f"no session falls into the {name} split")
+    files = {"rejects.tsv": text_of(rejects), **files_of(sessions, split_of, named, rules)}
+    if users and "train" in named:
+        files["train.user"] = text_of(users_of_training_pairs(sessions, split_of))
     return Prepared(
-        {"rejects.tsv": text_of(rejects), **files_of(sessions, split_of, named, rules)},
+        files,
         statistics(sessions, split_of, named, counts),
     )
 
@@ -287,6 +290,17 @@ def files_of(
             lines["train.whole"].append(session.text)
         earlier[session.user].append(session.text)
     return {name: text_of(some) for name, some in lines.items()}
+
+
+def users_of_training_pairs(sessions: Sequence[Session], split_of: Dict[Session, str]) -> List[str]:
+    """Whoever has a session has a number, by order of appearance."""
+    numbers: Dict[str, int] = {}
+    lines: List[str] = []
+    for session in sessions:
+        number = numbers.setdefault(session.user, len(numbers))
+        if split_of[session] == "train":
+            lines += [str(number)] * (len(session.queries) - 1)
+    return lines
 
 
 def text_of(lines: Sequence[str]) -> bytes:

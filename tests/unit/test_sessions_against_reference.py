@@ -62,10 +62,10 @@ def prepared(folder, contents, rules, **how):
     return {name: files[name] for name in files.keys() - NOT_OF_THE_LOG}, stats
 
 
-def expected(folder, contents, rules):
+def expected(folder, contents, rules, users):
     paths = write_log(folder, contents)
     try:
-        return reference_sessions.prepare(list(zip(map(str, paths), contents)), rules)
+        return reference_sessions.prepare(list(zip(map(str, paths), contents)), rules, users)
     except reference_sessions.Nothing as error:
         return str(error)
 
@@ -74,7 +74,7 @@ def expected(folder, contents, rules):
 
 
 def check_against_reference(folder, contents, rules, **how):
-    reference = expected(folder, contents, rules)
+    reference = expected(folder, contents, rules, how.get("users", False))
     found = prepared(folder, contents, rules, **how)
     if isinstance(reference, str) or isinstance(found, str):
         assert found == reference
@@ -115,7 +115,7 @@ def test_a_longer_log_is_the_references(place, split_by, min_users):
         min_queries=2,
         max_queries=20,
     )
-    assert check_against_reference(place(), contents, rules) is None
+    assert check_against_reference(place(), contents, rules, users=True) is None
 
 
 # --- promises -------------------------------------------------------------------------------------
