@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Dict, List, NamedTuple
 
 from parts import Part, once, run_all, tell
-from recipes import SYSTEMS, Settings, System, next_tries
+from recipes import SYSTEMS, Settings, System, dropouts, next_rates
 
 YARDSTICKS = {
     "echo": "Echo the last query",
@@ -37,7 +37,7 @@ class Plan(NamedTuple):
         systems: by name
         settings: learning rate and dropout of each; searched on validation data where there is none
         training: flags of fairseq-train
-        search: further flags of a try on validation data
+        search: further flags of the tries on validation data, of learning rates and of dropouts
         generation: flags of fairseq-generate
         preparation: flags of mtn-log-to-sessions
         threshold: words seen less often in training are <unk>
@@ -50,7 +50,7 @@ class Plan(NamedTuple):
     systems: Dict[str, System]
     settings: Dict[str, Settings]
     training: str
-    search: str
+    search: Dict[str, str]
     generation: str
     preparation: List[str]
     threshold: int
@@ -91,8 +91,12 @@ class Experiment:
 
     def print_commands(self) -> None:
         """What `run` would do; of the tries on validation data, the first of each."""
-        searched = {name: next_tries({})[0] for name in self._searched()}
-        tries = [self._try(name, settings) for name, settings in searched.items()]
+        searched = {name: next_rates({})[0] for name in self._searched()}
+        tries = [
+            self._try(what, name, settings)
+            for what in self.plan.search
+            for name, settings in searched.items()
+        ]
         models = self.model_parts({**searched, **self.plan.settings})
         yardsticks = list(map(self.yardstick, YARDSTICKS))
         ends = [self.evaluation(), self.report()]
@@ -144,27 +148,30 @@ class Experiment:
         return Part(self.output / "yardsticks" / method, [("generate", command)])
 
     def choose_settings(self) -> Dict[str, Settings]:
-        """For each system that does not take another's: as `next_tries` goes on."""
+        """For each system that does not take another's: the learning rate, then the dropout."""
+        names = self._searched()
         while True:
-            tried = {name: self._tried(name) for name in self._searched()}
-            wanted = [
-                self._try(name, settings)
-                for name, losses in tried.items()
-                for settings in next_tries(losses)
-            ]
+            tried = {name: self._rates_tried(name) for name in names}
+            wanted = [(name, s) for name, losses in tried.items() for s in next_rates(losses)]
             if not wanted:
-                return {name: min(losses, key=losses.__getitem__) for name, losses in tried.items()}
-            run_all(wanted, self.at_once)
+                break
+            run_all([self._try("rate", *each) for each in wanted], self.at_once)
+        found = {name: dropouts(_lowest(losses)) for name, losses in tried.items()}
+        wanted = [(name, settings) for name, several in found.items() for settings in several]
+        run_all([self._try("dropout", *each) for each in wanted], self.at_once)
+        return {
+            name: _lowest({s: self._try("dropout", name, s).loss() for s in several})
+            for name, several in found.items()
+        }
 
-    def _tried(self, name: str) -> Dict[Settings, float]:
+    def _rates_tried(self, name: str) -> Dict[Settings, float]:
         """The validation loss of each try, up to the first that is not done."""
         losses: Dict[Settings, float] = {}
         while True:
-            tries = {settings: self._try(name, settings) for settings in next_tries(losses)}
+            tries = {s: self._try("rate", name, s) for s in next_rates(losses)}
             if not tries or not all(part.done for part in tries.values()):
                 return losses
-            for settings, part in tries.items():
-                losses[settings] = validation_loss(part.folder / "train.log")
+            losses.update({settings: part.loss() for settings, part in tries.items()})
 
     def _searched(self) -> List[str]:
         return [
@@ -173,10 +180,10 @@ class Experiment:
             if not system.settings_of and name not in self.plan.settings
         ]
 
-    def _try(self, name: str, settings: Settings) -> Part:
-        folder = self.output / "search" / f"{name}-{settings.name}"
-        flags = f"{self.plan.search} --no-save"  # its validation loss is all that is wanted
-        return Part(folder, [("train", self._train(self.plan.systems[name], settings, 1, flags))])
+    def _try(self, what: str, name: str, settings: Settings) -> "Try":
+        folder = self.output / "search" / what / f"{name}-{settings.name}"
+        flags = f"{self.plan.search[what]} --no-save"  # its validation loss is all that is wanted
+        return Try(folder, [("train", self._train(self.plan.systems[name], settings, 1, flags))])
 
     def model(self, name: str, settings: Settings, seed: int) -> Part:
         """Trained, and asked for suggestions."""
@@ -285,6 +292,17 @@ class Experiment:
         return Part(folder, [("report", f"mtn-report {self.output} --output {folder}")])
 
 
+class Try(Part):
+    """A training that is done for its validation loss."""
+
+    def loss(self) -> float:
+        return validation_loss(self.folder / "train.log")
+
+
+def _lowest(losses: Dict[Settings, float]) -> Settings:
+    return min(losses, key=lambda settings: losses[settings])
+
+
 def validation_loss(log: Path) -> float:
     """The lowest, in bits a token, from what fairseq-train printed."""
     return min(map(float, _VALID_LOSS.findall(log.read_text(encoding="utf-8"))))
@@ -310,23 +328,29 @@ def main() -> None:
     add("--output", type=Path, default=Path("runs/aol_small"), help="folder (%(default)s)")
     add("--seeds", type=int, default=3, help="of each model (%(default)s)")
     add("--updates", type=int, default=2000, help="of each model (%(default)s)")
-    add("--search-updates", type=int, default=600, help="of each try (%(default)s)")
+    add("--rate-updates", type=int, default=600, help="of a try of a rate (%(default)s)")
+    add("--dropout-updates", type=int, default=1200, help="of one of a dropout (%(default)s)")
     add("--at-once", type=int, default=2, help="parts at the same time, a core each (%(default)s)")
     add("--dry-run", action="store_true", help="print the commands and do nothing")
     args = parser.parse_args()
-    budget = {"seeds": args.seeds, "updates": args.updates, "search": args.search_updates}
+    tries = {"rate": args.rate_updates, "dropout": args.dropout_updates}
+    budget = {"seeds": args.seeds, "updates": args.updates, **tries}
     plan = Plan(
         title="The paper's experiment on an excerpt of the AOL log",
         about=f"1000 users, {args.updates} updates of about 164 pairs, {args.seeds} seeds; "
-        f"learning rate, then dropout, chosen on validation data, {args.search_updates} updates a "
-        "try, seed 1.",
+        f"learning rate ({args.rate_updates} updates a try), then dropout "
+        f"({args.dropout_updates}), chosen on validation data with seed 1. Batches are drawn at "
+        "random.",
         systems=SYSTEMS,
         settings={},
         training="--optimizer fused_adam --adam-betas '(0.9, 0.98)' --clip-norm 1.0"
-        " --lr-scheduler polynomial_decay --warmup-updates 200 --cpu --no-epoch-checkpoints"
-        " --log-format simple --log-interval 100"
+        " --lr-scheduler polynomial_decay --warmup-updates 200 --train-batches random --cpu"
+        " --no-epoch-checkpoints --log-format simple --log-interval 100"
         f" --max-update {args.updates} --total-num-update {args.updates}",
-        search=f"--max-update {args.search_updates} --total-num-update {args.search_updates}",
+        search={
+            what: f"--max-update {updates} --total-num-update {updates}"
+            for what, updates in tries.items()
+        },
         generation="--cpu --batch-size 64",
         preparation=["--split 80,10,10"],  # of few sessions, more for the test
         threshold=5,

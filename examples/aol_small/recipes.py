@@ -7,7 +7,9 @@ _TRANSFORMER = (
     "--encoder-embed-dim 128 --encoder-attention-heads 4 --share-decoder-input-output-embed"
 )
 _PRE_NORM = "--encoder-normalize-before --decoder-normalize-before"
-_MTN = f"--arch mtn {_TRANSFORMER} {_PRE_NORM} --encoder-ffn-embed-dim 256"
+_MTN = f"--arch mtn {_TRANSFORMER} {_PRE_NORM}"
+_MTN_VECTOR = f"{_MTN} --encoder-ffn-embed-dim 409 --query-projection vector"
+_MTN_LINEAR = f"{_MTN} --encoder-ffn-embed-dim 256 --query-projection linear"
 _FLAT = f"--arch transformer_session {_TRANSFORMER}"
 _LSTM = "--encoder-embed-dim 128 --encoder-hidden-size"
 
@@ -20,7 +22,7 @@ _FLAT_4_3 = f"{_FLAT} --encoder-layers 4 --decoder-layers 3 --encoder-ffn-embed-
 
 RATES = (0.002, 0.004)  # and on, doubled, as long as the largest is the best
 LARGEST_RATE = 0.064
-DROPOUTS = (0.1, 0.2, 0.3)
+DROPOUTS = (0.2, 0.3, 0.4)
 
 
 class System(NamedTuple):
@@ -67,7 +69,7 @@ SYSTEMS: Dict[str, System] = {
     ),
     "mtn": System(
         "MTN 2Q 1S + 2",
-        f"{_MTN} --level-layers 2,1 {_SESSIONS}",
+        f"{_MTN_VECTOR} --level-layers 2,1 {_SESSIONS}",
         ("main", "ablation", "variant"),
         paper="mtn",
     ),
@@ -79,25 +81,25 @@ SYSTEMS: Dict[str, System] = {
     ),
     "mtn-no-session-level": System(
         "MTN 3Q + 3, no session level",
-        f"{_MTN} --level-layers 3 {_SESSIONS}",
+        f"{_MTN} --encoder-ffn-embed-dim 256 --level-layers 3 {_SESSIONS}",
         ("ablation",),
         settings_of="mtn",
     ),
     "mtn-query": System(
         "MTN, decoder context query",
-        f"{_MTN} --level-layers 2,1 --decoder-context query {_SESSIONS}",
+        f"{_MTN_VECTOR} --level-layers 2,1 --decoder-context query {_SESSIONS}",
         ("variant",),
         settings_of="mtn",
     ),
-    "mtn-vector": System(
-        "MTN, vector projection",
-        f"{_MTN} --level-layers 2,1 --query-projection vector {_SESSIONS}",
+    "mtn-linear": System(
+        "MTN, linear projection",
+        f"{_MTN_LINEAR} --level-layers 2,1 {_SESSIONS}",
         ("variant",),
         settings_of="mtn",
     ),
     "mtn-pieces": System(
         "MTN, word pieces",
-        f"{_MTN} --level-layers 2,1 {_SESSIONS}",
+        f"{_MTN_VECTOR} --level-layers 2,1 {_SESSIONS}",
         ("variant", "beyond"),
         settings_of="mtn",
         pieces=True,
@@ -123,7 +125,7 @@ SYSTEMS: Dict[str, System] = {
     ),
     "mtn-copying": System(
         "MTN 2Q 1S + 2, copying",
-        f"{_MTN} --level-layers 2,1 {_SESSIONS} --copy-attention",
+        f"{_MTN_VECTOR} --level-layers 2,1 {_SESSIONS} --copy-attention",
         ("beyond",),
         settings_of="mtn",
     ),
@@ -145,15 +147,16 @@ class Settings(NamedTuple):
         return f"lr{self.rate}-dropout{self.dropout}"
 
 
-def next_tries(losses: Dict[Settings, float]) -> List[Settings]:
-    """What is to be tried after these: the learning rate first, at the middle dropout, then the
-    dropout. Nothing when all is known."""
-    rates = [Settings(rate, DROPOUTS[1]) for rate in RATES]
+def next_rates(losses: Dict[Settings, float]) -> List[Settings]:
+    """What is to be tried after these, at the lowest dropout; nothing when the best is known."""
     if not losses:
-        return rates
+        return [Settings(rate, DROPOUTS[0]) for rate in RATES]
     best = min(losses, key=lambda settings: losses[settings])
-    largest = max(losses, key=lambda settings: settings.rate)
-    if best == largest and best.dropout == DROPOUTS[1] and best.rate < LARGEST_RATE:
-        return [best._replace(rate=2 * best.rate)]
-    others = [best._replace(dropout=dropout) for dropout in DROPOUTS]
-    return [settings for settings in others if settings not in losses]
+    if best.rate < max(settings.rate for settings in losses) or best.rate >= LARGEST_RATE:
+        return []
+    return [best._replace(rate=2 * best.rate)]
+
+
+def dropouts(best: Settings) -> List[Settings]:
+    """Then all dropouts, at the best rate, and for longer: what they prevent comes late."""
+    return [best._replace(dropout=dropout) for dropout in DROPOUTS]

@@ -10,7 +10,7 @@ from processes import ROOT, run
 sys.path.insert(0, str(ROOT / "examples/aol_small"))
 from experiment import validation_loss
 from parts import Part, once, run_all
-from recipes import Settings, next_tries
+from recipes import Settings, dropouts, next_rates
 
 
 def commands(script, log, *flags):
@@ -54,23 +54,19 @@ def test_the_papers_models_and_epochs(paper):
     }
 
 
-def test_rates_are_doubled_while_that_helps_and_then_dropouts_are_tried():
-    losses = {}
+def test_rates_are_doubled_while_that_helps():
+    def rates_tried(best):
+        """As if the loss were lowest there."""
+        losses = {}
+        while tries := next_rates(losses):
+            losses.update({tried: abs(tried.rate - best) for tried in tries})
+        assert {settings.dropout for settings in losses} == {0.2}
+        return [settings.rate for settings in losses]
 
-    def settings_tried(rates, dropouts):
-        """As if the loss had its lowest place there."""
-        losses.clear()
-        order = []
-        while tries := next_tries(losses):
-            order += [(tried.rate, tried.dropout) for tried in tries]
-            for tried in tries:
-                losses[tried] = abs(tried.rate - rates) + abs(tried.dropout - dropouts)
-        return order
-
-    assert settings_tried(0.002, 0.2) == [(0.002, 0.2), (0.004, 0.2), (0.002, 0.1), (0.002, 0.3)]
-    assert settings_tried(0.008, 0.3)[2:4] == [(0.008, 0.2), (0.016, 0.2)]
-    assert min(losses, key=losses.__getitem__) == Settings(0.008, 0.3)
-    assert settings_tried(9, 0.1)[-3:] == [(0.064, 0.2), (0.064, 0.1), (0.064, 0.3)]
+    assert rates_tried(0.001) == rates_tried(0.002) == [0.002, 0.004]
+    assert rates_tried(0.008) == [0.002, 0.004, 0.008, 0.016]
+    assert rates_tried(9)[-1] == 0.064
+    assert dropouts(Settings(0.5, 0.2)) == [Settings(0.5, d) for d in (0.2, 0.3, 0.4)]
 
 
 def test_small_models_differ_in_what_is_compared_only(small):
