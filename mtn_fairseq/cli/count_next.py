@@ -9,9 +9,11 @@ from ..data.session_pairs import Pair, read_pairs
 from ..data.text_checks import numbered_lines
 from ..data.word_pieces import decode_pieces
 from ..errors import InputError
-from ..suggestions.counting import LONGEST_CONTEXT, count_next_queries
+from ..suggestions.counting import LONGEST_CONTEXT, MOST_USERS, count_next_queries
 from ..suggestions.kept_folder import check_output
 from ..suggestions.next_queries import KIND
+from .flag_types import at_least_1
+from .interrupts import interruptible
 
 PROGRESS_EVERY = 1_000_000  # pairs
 
@@ -33,17 +35,20 @@ def run(train: str, output: str, min_users: int, longest: int) -> None:
     )
     table.save(Path(output))
     facts = table.facts
+    left_out = ""
+    if min_users > 1:
+        few = facts["queries_of_too_few_users"]
+        left_out = f", {few:,} queries of fewer than {min_users} users left out"
     _say(
         f"{facts['pairs']:,} pairs: {facts['queries']:,} queries after {facts['contexts']:,} "
-        f"contexts, {facts['queries_of_too_few_users']:,} queries left out, asked by fewer than "
-        f"{min_users} users; in {output}"
+        f"contexts{left_out}; in {output}"
     )
 
 
 def read_users(path: Path) -> Iterator[int]:
     """One running number a line, as `mtn-log-to-sessions --users` writes them."""
     for number, line in numbered_lines(path):
-        if not line.strip().isdigit():
+        if not line.strip().isdecimal() or int(line) >= MOST_USERS:
             raise InputError("not a number of a user", "prepare the text again", path, number)
         yield int(line)
 
@@ -60,13 +65,7 @@ def _say(note: str) -> None:
     print(f"mtn-count-next: {note}", file=sys.stderr)
 
 
-def _at_least_1(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
-
-
+@interruptible
 def main(argv: Optional[Sequence[str]] = None) -> None:
     parser = argparse.ArgumentParser(
         prog="mtn-count-next",
@@ -79,14 +78,14 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     add("--output", required=True, metavar="FOLDER", help="the table; an older one is replaced")
     add(
         "--min-users",
-        type=_at_least_1,
+        type=at_least_1,
         default=1,
         metavar="N",
         help="leave out queries that fewer people asked; needs PREFIX.user (default: %(default)s)",
     )
     add(
         "--longest",
-        type=_at_least_1,
+        type=at_least_1,
         default=LONGEST_CONTEXT,
         metavar="N",
         help="most queries that are looked up together (default: %(default)s)",

@@ -22,6 +22,7 @@ from ..suggestions.fitting import (
 from ..suggestions.kept_folder import check_output
 from ..suggestions.ranker import KIND, import_lightgbm
 from ..suggestions.suggester import Described, Suggester
+from .interrupts import interruptible
 from .output import standard_output
 from .suggester_flags import add_suggester_flags, suggester_of
 
@@ -38,6 +39,8 @@ def run(suggester: Suggester, valid: str, output: str, seed: int) -> List[str]:
             f"only {sessions[-1] + 1} sessions", f"a ranker needs at least {FOLDS}", valid
         )
     described = _describe(suggester, pairs)
+    if not any(each.candidates for each in described):
+        raise InputError("no candidates for any pair", "add a model, or counts of more text", valid)
     fitted = fit_ranker(
         described,
         [pair.next_query for pair in pairs],
@@ -92,6 +95,7 @@ def _say(note: str) -> None:
     print(f"mtn-fit-ranker: {note}", file=sys.stderr)
 
 
+@interruptible
 def main(argv: Optional[Sequence[str]] = None) -> None:
     parser = argparse.ArgumentParser(
         prog="mtn-fit-ranker",

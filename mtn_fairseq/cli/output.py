@@ -5,10 +5,14 @@ import sys
 from contextlib import contextmanager
 from typing import Iterator, TextIO
 
+from ..errors import InputError
+
 
 @contextmanager
 def standard_output() -> Iterator[TextIO]:
     """Text is UTF-8, whatever the terminal is set to; `… | head` ends the command in silence."""
+    if sys.stdout is None:
+        raise InputError("standard output is closed", "leave it open, or send it to a file")
     descriptor = sys.stdout.fileno()
     with open(
         descriptor,

@@ -2,16 +2,17 @@
 
 import argparse
 import sys
-from itertools import islice
-from typing import Iterable, Iterator, List, Optional, Sequence, TextIO
+from typing import Iterable, Iterator, Optional, Sequence, TextIO
 
 from ..data.session_pairs import Pair, read_pairs
+from ..data.session_text import is_separator
 from ..data.word_pieces import decode_pieces
-from ..suggestions.suggester import Suggester, Suggestion
+from ..suggestions.suggester import Suggester, Suggestion, batches
+from .flag_types import at_least_1
+from .interrupts import interruptible
 from .output import standard_output
-from .suggester_flags import add_suggester_flags, at_least_1, suggester_of
+from .suggester_flags import add_suggester_flags, suggester_of
 
-_AT_ONCE = 32  # sessions
 _PROGRESS_EVERY = 1_000  # pairs
 
 
@@ -43,27 +44,28 @@ def answer_test(suggester: Suggester, test: str, nbest: int, out: TextIO) -> Non
 def answer_lines(suggester: Suggester, lines: Iterable[str], nbest: int, out: TextIO) -> None:
     """One session a line, answered at once: score, source and text of each suggestion."""
     for line in lines:
-        if line.strip():
-            (found,) = suggester.suggest([line], nbest)
-            for text, score, source in found:
-                out.write(f"{score:.4f}\t{source}\t{text}\n")
-            out.write("\n")
-            out.flush()
+        (found,) = suggester.suggest([line], nbest)
+        for text, score, source in found:
+            out.write(f"{score:.4f}\t{source}\t{text}\n")
+        out.write("\n")
+        out.flush()
 
 
-def batches(pairs: Iterable[Pair]) -> Iterator[List[Pair]]:
-    remaining = iter(pairs)
-    while True:
-        batch = list(islice(remaining, _AT_ONCE))
-        if not batch:
-            return
-        yield batch
+def typed_lines() -> Iterator[str]:
+    """Those of standard input that have a query."""
+    with open(
+        sys.stdin.fileno(), encoding="utf-8", errors="surrogateescape", closefd=False
+    ) as lines:
+        for line in lines:
+            if not all(map(is_separator, line.split())):
+                yield line
 
 
 def _say(note: str) -> None:
     print(f"mtn-suggest: {note}", file=sys.stderr)
 
 
+@interruptible
 def main(argv: Optional[Sequence[str]] = None) -> None:
     parser = argparse.ArgumentParser(
         prog="mtn-suggest",
@@ -94,7 +96,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         if args.test is not None:
             answer_test(suggester, args.test, args.nbest, out)
         else:
-            lines = sys.stdin if args.session is None else args.session
+            lines = typed_lines() if args.session is None else args.session
             answer_lines(suggester, lines, args.nbest, out)
 
 

@@ -6,6 +6,7 @@ from typing import List, Optional
 from ..suggestions.candidates import SOURCES
 from ..suggestions.conditions import BEAM_SIZE
 from ..suggestions.suggester import Suggester
+from .flag_types import at_least_1
 
 
 def add_suggester_flags(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +40,7 @@ def suggester_of(
 ) -> Suggester:
     if args.model is None and args.counts is None:
         parser.error("nothing to suggest from: give --model and --data, or --counts, or all")
-    return Suggester.load(
+    suggester = Suggester.load(
         args.model,
         args.data,
         args.counts,
@@ -49,13 +50,9 @@ def suggester_of(
         args.repeats,
         cpu=not args.gpu,
     )
-
-
-def at_least_1(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
+    if not suggester.sources:
+        parser.error("nothing to suggest from: --without leaves no source")
+    return suggester
 
 
 def _sources(text: str) -> List[str]:

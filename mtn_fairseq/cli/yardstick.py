@@ -16,6 +16,7 @@ from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Set, Text
 
 from ..data.session_pairs import Pair, read_pairs
 from ..data.session_text import join_units
+from .flag_types import at_least_1
 from .output import standard_output
 
 # How many of the last queries a method looks at, at most; None: all of the session so far.
@@ -125,13 +126,6 @@ def _say(note: str) -> None:
     print(f"mtn-yardstick: {note}", file=sys.stderr)
 
 
-def _at_least_1(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
-
-
 def main(argv: Optional[Sequence[str]] = None) -> None:
     parser = argparse.ArgumentParser(
         prog="mtn-yardstick",
@@ -147,7 +141,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     parser.add_argument("--train", metavar="PREFIX", help="PREFIX.session, PREFIX.next to count")
     parser.add_argument("--test", metavar="PREFIX", required=True, help="the pairs to answer")
     parser.add_argument(
-        "--nbest", type=_at_least_1, default=5, metavar="N", help="at most (default: %(default)s)"
+        "--nbest", type=at_least_1, default=5, metavar="N", help="at most (default: %(default)s)"
     )
     args = parser.parse_args(argv)
     if args.train is None and METHODS[args.method] != 0:

@@ -1,6 +1,6 @@
 """Candidates from the model: what beam search finds."""
 
-from typing import List, Sequence, Tuple
+from typing import List, Sequence
 
 from fairseq.dataclass.configs import GenerationConfig
 
@@ -24,14 +24,14 @@ class BeamCandidates:
         options = GenerationConfig(beam=beam, nbest=beam, unkpen=_NEVER, max_len_b=longest)
         self.generator = trained.task.build_generator([trained.model], options)
 
-    def __call__(self, sessions: Sequence[str]) -> List[List[Tuple[str, float]]]:
-        """For each session, texts with their scores (log probability a token), best first."""
+    def __call__(self, sessions: Sequence[str]) -> List[List[str]]:
+        """For each session, texts, best first."""
         batch = self.trained.sources(sessions)
         found = self.trained.task.inference_step(self.generator, [self.trained.model], batch)
         unknown = self.trained.dictionary.unk()
         return [
             [
-                (self.trained.text(each["tokens"]), float(each["score"]))
+                self.trained.text(each["tokens"])
                 for each in hypotheses
                 if len(each["tokens"]) > 1 and unknown not in each["tokens"]
             ]

@@ -1,7 +1,7 @@
 """What might be suggested for a session, from every source, each text once."""
 
 import unicodedata
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence
 
 from .edits import KINDS, edits
 from .next_queries import NextQueries
@@ -29,7 +29,7 @@ class Candidate(NamedTuple):
 def gather(
     session: Sequence[str],
     table: Optional[NextQueries],
-    beam: Sequence[Tuple[str, float]],
+    beam: Sequence[str],
     sources: Sequence[str] = SOURCES,
 ) -> List[Candidate]:
     """All candidates in the order of SOURCES, each source's best first.
@@ -37,14 +37,14 @@ def gather(
     Args:
         session: its queries
         table: None for no counts and no edits
-        beam: hypotheses with scores, best first
+        beam: hypotheses of the model, best first
         sources: those that are switched on
     """
     found: Dict[str, Dict[str, int]] = {}
     if COUNTS in sources and table is not None:
         _add(found, "counted", [text for text, _ in table.suggest(session, MOST_COUNTED)])
     if BEAM in sources:
-        _add(found, "hypothesis", [text for text, _ in beam])
+        _add(found, "hypothesis", beam)
     if EDITS in sources and table is not None:
         for text, kind in edits(session, table):
             _put(found, text, "edit", KINDS.index(kind))

@@ -20,6 +20,8 @@ LONGEST_CONTEXT = 3  # queries
 MOST_QUERIES_OF_WORD = 100
 FEWEST_CHANGES = 2  # pairs of queries that a change was seen in; most are seen in one only
 
+MOST_USERS = 1 << 32
+
 _NONE = -1
 
 
@@ -56,7 +58,7 @@ class _Tally:
         self.pairs = 0
         self.numbers: Dict[str, int] = {}  # of queries
         self.contexts: Dict[int, int] = {}  # numbers by `context_key`
-        self.lengths = array("B")  # of contexts
+        self.lengths = array("I")  # of contexts
         self.followed = array("I")  # an event: this context …
         self.following = array("I")  # … and this query
         self.opening = array("I")  # first queries of sessions

@@ -6,16 +6,23 @@ suggester.suggest([["cheap flights", "cheap flights paris"]], n=5)
 """
 
 from pathlib import Path
-from typing import Iterator, List, NamedTuple, Optional, Sequence, Union
+from typing import Iterator, List, NamedTuple, Optional, Sequence, TypeVar, Union
 
 import numpy as np
 
-from ..data.session_text import encode_query, join_units, last_session, split_units
+from ..data.session_text import (
+    QUERY_SEPARATOR,
+    encode_query,
+    is_separator,
+    join_units,
+    last_session,
+    split_units,
+)
 from ..data.word_pieces import decode_pieces
 from ..errors import InputError
 from .beam_candidates import BeamCandidates
 from .candidate_scores import Scores, score_candidates
-from .candidates import BEAM, Candidate, gather
+from .candidates import BEAM, Candidate, gather, normalise
 from .conditions import conditions_of
 from .features import features
 from .next_queries import NextQueries
@@ -24,6 +31,7 @@ from .trained_model import TrainedModel
 
 _AT_ONCE = 32  # sessions in one batch
 
+Item = TypeVar("Item")
 Session = Union[str, Sequence[str]]  # a line of prepared text, or the queries themselves
 
 
@@ -104,7 +112,7 @@ class Suggester:
     def suggest(self, sessions: Sequence[Session], n: int = 10) -> List[List[Suggestion]]:
         """The best `n` for each session, all different; fewer where there are no more."""
         found = []
-        for batch in _batches([as_line(session) for session in sessions]):
+        for batch in batches([as_line(session) for session in sessions]):
             gathered = self._gather(batch)
             if self.ranker is None:
                 found += [_in_order_of_sources(candidates) for candidates in gathered]
@@ -114,7 +122,7 @@ class Suggester:
 
     def describe(self, sessions: Sequence[Session]) -> Iterator[Described]:
         """The candidates of each session as the ranker sees them, batch by batch."""
-        for batch in _batches([as_line(session) for session in sessions]):
+        for batch in batches([as_line(session) for session in sessions]):
             yield from self._describe(batch, self._gather(batch))
 
     def _gather(self, lines: Sequence[str]) -> List[List[Candidate]]:
@@ -151,13 +159,13 @@ class Suggester:
 
 def _in_order_of_sources(candidates: Sequence[Candidate]) -> List[Suggestion]:
     return [
-        Suggestion(each.text, -float(place), each.source) for place, each in enumerate(candidates)
+        Suggestion(each.text, float(-place), each.source) for place, each in enumerate(candidates)
     ]
 
 
-def _batches(lines: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(lines), _AT_ONCE):
-        yield lines[start : start + _AT_ONCE]
+def batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    for start in range(0, len(items), _AT_ONCE):
+        yield items[start : start + _AT_ONCE]
 
 
 def queries_of(line: str) -> List[str]:
@@ -165,7 +173,25 @@ def queries_of(line: str) -> List[str]:
 
 
 def as_line(session: Session) -> str:
-    """In words, as the preparation writes it."""
+    """In words, as the preparation writes it: lower case, and no empty query."""
     if isinstance(session, str):
-        return decode_pieces(" ".join(session.split()))
-    return join_units(map(encode_query, session), level=1)
+        words = _readable(decode_pieces(" ".join(session.split()))).split()
+    else:
+        queries = [encode_query(_readable(query)) for query in session]
+        words = join_units(filter(None, queries), level=1).split()
+    kept: List[str] = []
+    for word in words:
+        if not is_separator(word) or (kept and not is_separator(kept[-1])):
+            kept.append(word)
+        elif kept and kept[-1] == QUERY_SEPARATOR:
+            kept[-1] = word  # of an empty query; the one between sessions stays
+    if kept and is_separator(kept[-1]):
+        kept.pop()
+    if not kept:
+        raise InputError("a session without a query", "give at least one")
+    return " ".join(kept)
+
+
+def _readable(text: str) -> str:
+    """Bytes that are no UTF-8, which Python hands on in disguise, become question marks."""
+    return normalise(text.encode("utf-8", errors="replace").decode("utf-8"))

@@ -11,6 +11,7 @@ from fairseq.tasks import FairseqTask
 from torch import Tensor
 
 from ..data.open_lines import OpenLines
+from ..errors import InputError
 from ..report.trained_models import load
 
 
@@ -30,6 +31,8 @@ class TrainedModel:
 
     @classmethod
     def load(cls, checkpoint: Path, data: Path, cpu: bool = True) -> "TrainedModel":
+        if not cpu and not torch.cuda.is_available():
+            raise InputError("torch finds no GPU here", "leave out --gpu")
         model, task = load(Path(checkpoint), Path(data))
         return cls(model if cpu else model.cuda(), task)
 

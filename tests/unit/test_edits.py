@@ -81,7 +81,7 @@ TABLE = table_of([["a b", "c"], ["a b", "d"], ["a b", "c"]])
 
 
 def test_each_text_once_with_all_its_places():
-    found = gather(["d", "a b"], TABLE, [("c", -1.0), ("e", -2.0), ("C ", -3.0), ("", -4.0)])
+    found = gather(["d", "a b"], TABLE, ["c", "e", "C ", ""])
     assert [(each.text, each.source) for each in found] == [
         ("c", "counts"),
         ("d", "counts"),
@@ -100,9 +100,9 @@ def test_each_text_once_with_all_its_places():
 
 
 def test_each_source_can_be_left_out():
-    whole = gather(["d", "a b"], TABLE, [("e", -1.0)])
+    whole = gather(["d", "a b"], TABLE, ["e"])
     for source in SOURCES:
-        rest = gather(["d", "a b"], TABLE, [("e", -1.0)], [s for s in SOURCES if s != source])
+        rest = gather(["d", "a b"], TABLE, ["e"], [s for s in SOURCES if s != source])
         assert source not in {each.source for each in rest}
         assert {each.text for each in rest} < {each.text for each in whole}
 

@@ -147,6 +147,13 @@ def test_users_must_be_those_of_the_pairs(users):
         table_of([["a", "b", "c"]], users=users)
 
 
+def test_very_long_contexts():
+    session = [f"q{number}" for number in range(300)]
+    table = table_of([session, ["q298", "other"]], longest=290)
+    assert table.suggest(session[:-1], 9) == [("q299", 1.0), ("other", 0.5)]
+    assert len(table.contexts(session[:-1])) == 290
+
+
 def test_few_users_without_the_file(tmp_path):
     write(tmp_path, SESSIONS)
     with pytest.raises(InputError, match=r"train\.user: no such file.*--users"):
@@ -154,8 +161,9 @@ def test_few_users_without_the_file(tmp_path):
     assert not (tmp_path / "table").exists()
 
 
-def test_a_damaged_file_of_users(tmp_path):
-    write(tmp_path, [["a", "b", "c"]], ["1", "bob"])
+@pytest.mark.parametrize("user", ["bob", "-1", "²", str(1 << 32)])
+def test_a_damaged_file_of_users(tmp_path, user):
+    write(tmp_path, [["a", "b", "c"]], ["1", user])
     with pytest.raises(InputError, match=r"train\.user:2: not a number"):
         main(["--train", f"{tmp_path}/train", "--output", f"{tmp_path}/table"])
 
@@ -194,6 +202,23 @@ def test_nothing_else_is_replaced(tmp_path):
     with pytest.raises(InputError, match="something else is there already, no next queries"):
         table_of(SESSIONS).save(tmp_path / "mine")
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "ten years"
+
+
+def test_that_it_may_not_be_replaced_is_said_before_the_work(tmp_path):
+    """The text is not looked at: there is none."""
+    (tmp_path / "thesis.txt").write_text("ten years")
+    with pytest.raises(InputError, match="something else is there already"):
+        main(["--train", "none", "--output", str(tmp_path)])
+
+
+def test_how_many_are_left_out_is_said_where_it_was_asked(tmp_path, capsys):
+    write(tmp_path, [["a", "b"]], ["1"])
+    line = ["--train", f"{tmp_path}/train", "--output", f"{tmp_path}/table"]
+    main(line)
+    assert capsys.readouterr().err.endswith(f"after 1 contexts; in {tmp_path}/table\n")
+    main([*line, "--min-users", "2"])
+    assert "0 queries after 0 contexts, 2 queries of fewer than 2 users" in capsys.readouterr().err
+    assert NextQueries.open(tmp_path / "table").suggest(["a"], 9) == []
 
 
 def test_an_empty_folder_and_what_a_link_leads_to_are_replaced(tmp_path):

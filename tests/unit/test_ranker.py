@@ -1,6 +1,7 @@
 """Features, the order that a ranker gives, and how it is fitted."""
 
 import math
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from optional_parts import need_lightgbm
 from test_next_queries import edit_header, table_of
 
-from mtn_fairseq.cli.fit_ranker import report, session_numbers
+from mtn_fairseq.cli.fit_ranker import report, run, session_numbers
 from mtn_fairseq.data.session_pairs import Pair
 from mtn_fairseq.errors import InputError
 from mtn_fairseq.suggestions import fitting
@@ -17,7 +18,7 @@ from mtn_fairseq.suggestions.candidates import Candidate
 from mtn_fairseq.suggestions.conditions import conditions_of
 from mtn_fairseq.suggestions.features import NAMES, features
 from mtn_fairseq.suggestions.fitting import cross_validated_lists, fit_ranker
-from mtn_fairseq.suggestions.ranker import MATCHES, Ranker, Weights, order
+from mtn_fairseq.suggestions.ranker import MATCHES, Ranker, Weights, import_lightgbm, order
 from mtn_fairseq.suggestions.suggester import Suggester
 
 
@@ -219,6 +220,31 @@ def test_no_pair_is_ranked_by_what_has_seen_its_session(monkeypatch):
     assert all(not scores.any() for scores in found.predicted.values())
     in_folds, in_the_end = fits[:-5], fits[-5:]
     assert {len(seen) for seen in in_folds} == {16} and {len(seen) for seen in in_the_end} == {20}
+
+
+def test_nothing_to_learn_from(tmp_path):
+    for ending in ("session", "next"):
+        (tmp_path / f"valid.{ending}").write_text("never\n" * 5)
+    with pytest.raises(InputError, match="valid: no candidates for any pair"):
+        run(Suggester(TABLE), f"{tmp_path}/valid", f"{tmp_path}/ranker", seed=1)
+    assert not (tmp_path / "ranker").exists()
+
+
+@pytest.mark.parametrize(
+    "error, remedy",
+    [
+        (ImportError("no module"), r"pip install 'mtn_fairseq\[ranker\]'"),
+        (OSError("libgomp.so.1: cannot open"), r"does not start \(libgomp.*; install OpenMP"),
+    ],
+)
+def test_lightgbm_is_missing(monkeypatch, error, remedy):
+    def fail(name, *_):
+        raise error
+
+    monkeypatch.delitem(sys.modules, "lightgbm", raising=False)
+    monkeypatch.setattr("builtins.__import__", fail)
+    with pytest.raises(InputError, match=remedy):
+        import_lightgbm()
 
 
 def test_a_session_is_in_one_fold():

@@ -24,6 +24,7 @@ def test_counts_then_edits():
     ]
     scores = [each.score for each in found]
     assert scores == sorted(scores, reverse=True) and len(set(scores)) == len(scores)
+    assert str(scores[0]) == "0.0"
 
 
 def test_repeats_only_where_asked():
@@ -50,7 +51,7 @@ def test_more_sessions_than_a_batch():
 
 
 def test_sessions_as_text_or_as_queries():
-    assert as_line(["Paris", "<q>"]) == r"Paris <q> \<q>"
+    assert as_line(["Paris", "<q>"]) == r"paris <q> \<q>"
     assert as_line("a  b <q> c") == "a b <q> c"
     assert as_line("▁a ▁b c <q> ▁d") == "a bc <q> d"
     queries = texts(Suggester(TABLE), ["x", "a b"])
@@ -60,3 +61,38 @@ def test_sessions_as_text_or_as_queries():
 def test_a_model_needs_its_data():
     with pytest.raises(InputError, match="give --model and --data together"):
         Suggester.load(model="checkpoint.pt")
+
+
+def test_no_gpu(monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(InputError, match="no GPU here; leave out --gpu"):
+        Suggester.load(model="checkpoint.pt", data="data-bin", cpu=False)
+
+
+@pytest.mark.parametrize(
+    ("session", "line"),
+    [
+        ("a <q>", "a"),
+        ("<q> a", "a"),
+        ("a <q> <q> b", "a <q> b"),
+        ("a <q> <session> b", "a <session> b"),
+        ("a <session> <q> b", "a <session> b"),
+        ("a <session>", "a"),
+        (["", "a", "  "], "a"),
+        ("Cafe\u0301 PARIS", "café paris"),
+        ("par\udcffis", "par?is"),  # a byte that is no UTF-8
+    ],
+)
+def test_what_people_type(session, line):
+    assert as_line(session) == line
+
+
+@pytest.mark.parametrize("session", ["", "<q>", "<q> <session> <q>", [], ["", " "]])
+def test_a_session_without_a_query(session):
+    with pytest.raises(InputError, match="a session without a query; give at least one"):
+        Suggester(TABLE).suggest([session])
+
+
+def test_what_nobody_asked_has_no_suggestions():
+    assert Suggester(TABLE).suggest([["never"]], n=1000) == [[]]
+    assert Suggester(TABLE).suggest([]) == []

@@ -1,0 +1,8 @@
+"""Values of flags, as argparse is to read them."""
+
+
+def at_least_1(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number

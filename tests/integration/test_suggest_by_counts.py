@@ -1,0 +1,76 @@
+"""`mtn-suggest` with counts only, as people and scripts use it: typed lines, Ctrl-C, odd bytes."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+from processes import ROOT, environment, run
+
+SUGGEST = f"{sys.executable} -m mtn_fairseq.cli.suggest"
+
+
+@pytest.fixture(scope="module")
+def counts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("counts")
+    (folder / "train.session").write_text("paris\nparis\n")
+    (folder / "train.next").write_text("london\nrome\n")
+    count_next = f"{sys.executable} -m mtn_fairseq.cli.count_next"
+    run(f"{count_next} --train {folder}/train --output {folder}/table")
+    return f"--counts {folder}/table"
+
+
+def start(counts, **streams):
+    return subprocess.Popen(
+        [*SUGGEST.split(), *counts.split()], env=environment({}), cwd=ROOT, **streams
+    )
+
+
+def test_each_typed_line_with_a_query_is_answered(counts):
+    """Not blank ones, nor separators alone; fewer suggestions than asked for, or none at all."""
+    answer = "0.0000\tcounts\tlondon\n-1.0000\tcounts\trome\n\n"
+    typed = "\n  \n<q>\nParis\r\nnever-seen\n\n<q> paris <q>"
+    found = run(f"{SUGGEST} {counts} --nbest 1000", stdin=typed).stdout
+    assert found == f"{answer}\n{answer}"
+    assert run(f"{SUGGEST} {counts}", stdin="").stdout == ""
+
+
+def test_bytes_that_are_no_text(counts):
+    done = start(counts, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    found, _ = done.communicate(b"par\xffis x\nparis\n", timeout=600)
+    assert done.returncode == 0
+    texts = [line.split("\t")[-1] for line in found.decode().splitlines()]
+    assert texts == ["x", "par?is", "", "london", "rome", ""]
+
+
+def test_interrupted(counts):
+    """Answered at once, and gone without a word."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with start(counts, **pipes) as process:
+        process.stdin.write(b"paris\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"0.0000\tcounts\tlondon\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=600)
+    assert process.returncode == -signal.SIGINT
+    assert b"Traceback" not in said and b"Interrupt" not in said
+
+
+@pytest.mark.parametrize(
+    "flags, status, message",
+    [
+        ("--session '<q>'", 1, "a session without a query; give at least one"),
+        ("--session paris --without counts,edits", 2, "--without leaves no source"),
+        ("--session paris --nbest 0", 2, "argument --nbest"),
+        ("--session paris --gpu --model none.pt --data none", 1, "leave out --gpu"),
+    ],
+)
+def test_what_is_wrong_is_one_line(counts, flags, status, message):
+    done = run(f"{SUGGEST} {counts} {flags}", status=status, CUDA_VISIBLE_DEVICES="")
+    assert message in done.stderr.splitlines()[-1] and "Traceback" not in done.stderr
+
+
+def test_closed_output(counts):
+    done = run(f"sh -c '{SUGGEST} {counts} --session paris >&-'", status=1)
+    assert "standard output is closed" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
