@@ -48,7 +48,7 @@ def conditions_of(
 
 
 def _compare(fitted: Conditions, asked: Conditions) -> None:
-    """The beam may be of another size: a narrower one is faster and hardly worse."""
+    """The beam may be of another size: somebody may want a narrower one, which is faster."""
     parts = {
         "a model": (fitted.model, asked.model, "--model and --data"),
         "counts": (fitted.counts, asked.counts, "--counts"),
