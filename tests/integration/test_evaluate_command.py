@@ -78,7 +78,9 @@ def test_model_and_yardsticks_in_one_table(trained, generated, tmp_path):
     if not pieces:
         assert f"as a token, {in_one_line(mtn['unk'])}; " in last_line
         assert result["test"]["unknown_words"] > 0
-        assert mtn["unk"]["1-gram"] > mtn["raw"]["1-gram"]
+        # Barely trained, the model may say no <unk> at all; queries that people asked have some.
+        assert mtn["unk"]["1-gram"] >= mtn["raw"]["1-gram"]
+        assert session["unk"]["1-gram"] > session["raw"]["1-gram"]
 
 
 @words_only

@@ -33,7 +33,7 @@ def experiment(tmp_path_factory):
         (folder / f"{name}.log").write_text(output.stdout, encoding="utf-8")
     run(
         f"{EVALUATE} mtn={folder}/mtn.log echo={folder}/echo.log --test {text}/test"
-        f" --dict {data}/dict.next.txt --json {folder}/scores.json"
+        f" --train {text}/train --dict {data}/dict.next.txt --json {folder}/scores.json"
     )
     manifest = {
         "schema": 1,
