@@ -116,5 +116,7 @@ def with_copyable(
     reordered: Dict[str, List[Tensor]], encoder_out: Dict[str, List[Tensor]], new_order: Tensor
 ) -> Dict[str, List[Tensor]]:
     """What beam search reorders, as fairseq's encoders do it, and what can be copied as well."""
+    if "copyable" not in encoder_out:
+        return reordered
     parts = [part.index_select(0, new_order) for part in encoder_out["copyable"]]
     return {**reordered, "copyable": parts}

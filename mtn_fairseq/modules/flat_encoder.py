@@ -35,7 +35,8 @@ class FlatEncoder(PackedEncoder):
         tokens = as_read_by_embeddings(source, self.dictionary)
         encoder_out = super().forward(tokens, tokens.ne(self.padding_idx).sum(1), **others)
         copyable = self.copyable(src_tokens, source, encoder_out["encoder_out"][0].transpose(0, 1))
-        encoder_out["copyable"] = [] if copyable is None else list(copyable)
+        if copyable is not None:
+            encoder_out["copyable"] = list(copyable)
         return encoder_out
 
     def source(self, src_tokens: Tensor) -> Tensor:

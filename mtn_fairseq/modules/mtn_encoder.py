@@ -78,7 +78,7 @@ class MTNEncoder(FairseqEncoder):
             "encoder_states": [],
             "src_tokens": [],
             "src_lengths": [exists.sum(1, keepdim=True).int()],
-            "copyable": [] if copyable is None else list(copyable),
+            **({} if copyable is None else {"copyable": list(copyable)}),
         }
 
     def copyable(
