@@ -41,8 +41,8 @@ class UnknownWords:
             self._word[self._next] = word
             self._next += 1
 
-    def forget_oldest(self) -> None:
-        """Called between answers, when nothing that was learned is still to be shown."""
+    def forget_if_many(self) -> None:
+        """All of them; called between answers, when none is still to be shown."""
         if len(self._index) > _MOST_SHOWN:
             self._index.clear()
             self._word.clear()

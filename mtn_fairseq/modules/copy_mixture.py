@@ -27,8 +27,9 @@ def add_copied(
 
 
 class _AddCopied(torch.autograd.Function):
-    """The same in ordinary operations takes three times as long: autograd would fill and add up a
-    matrix as wide as the vocabulary for each of them, where only K columns change."""
+    """In ordinary operations a training step of `mtn` took 1.3 to 1.6 times as long as without
+    copying: autograd fills and adds up a matrix as wide as the vocabulary for each of them, where
+    only K columns change."""
 
     @staticmethod
     def forward(

@@ -29,10 +29,6 @@ class Columns:
         self.vocabulary = vocabulary
         self.not_words = tuple(not_words)
 
-    @property
-    def width(self) -> int:
-        return self.vocabulary + SLOTS
-
     def of(self, src_tokens: Tensor) -> Tensor:
         """(B, T) -> (B, T): the column of each word; `NOTHING` where there is none to copy."""
         same = src_tokens.unsqueeze(2).eq(src_tokens.unsqueeze(1))  # (B, T, T)

@@ -197,7 +197,7 @@ class SessionToQueryTask(TranslationTask):
         src_lengths: List[int],
         constraints: Optional[Tensor] = None,
     ) -> SessionToQueryDataset:
-        self.unknown_words.forget_oldest()
+        self.unknown_words.forget_if_many()
         lines = self._open(src_tokens, to_be_shown=True)
         source = self._session_source(lines, "input", self.lines_answered)
         self.lines_answered += len(src_tokens)

@@ -84,10 +84,10 @@ def test_the_end_of_learning():
     words = UnknownWords()
     words.learn("a")
     shown = words.index("a")
-    words.forget_oldest()
+    words.forget_if_many()
     assert words[shown] == "a"  # few words are kept
     words._index = dict.fromkeys(map(str, range((1 << 20) + 1)), 0)
-    words.forget_oldest()
+    words.forget_if_many()
     assert words.index("a") < shown
     with pytest.raises(KeyError):
         words[shown]
