@@ -79,7 +79,7 @@ def main() -> None:
         " --lr-scheduler inverse_sqrt --warmup-updates 4000 --warmup-init-lr 1e-7"
         f" --max-tokens 4096 --max-epoch {args.epochs} --save-interval-updates 1000"
         " --keep-interval-updates 2 --no-epoch-checkpoints --log-format simple --log-interval 100",
-        search={},
+        rate_tries="",
         generation="--batch-size 256",
         preparation=[],
         threshold=8,

@@ -37,7 +37,7 @@ class Plan(NamedTuple):
         systems: by name
         settings: learning rate and dropout of each; searched on validation data where there is none
         training: flags of fairseq-train
-        search: further flags of the tries on validation data, of learning rates and of dropouts
+        rate_tries: further flags of the tries of learning rates
         generation: flags of fairseq-generate
         preparation: flags of mtn-log-to-sessions
         threshold: words seen less often in training are <unk>
@@ -50,7 +50,7 @@ class Plan(NamedTuple):
     systems: Dict[str, System]
     settings: Dict[str, Settings]
     training: str
-    search: Dict[str, str]
+    rate_tries: str
     generation: str
     preparation: List[str]
     threshold: int
@@ -92,11 +92,7 @@ class Experiment:
     def print_commands(self) -> None:
         """What `run` would do; of the tries on validation data, the first of each."""
         searched = {name: next_rates({})[0] for name in self._searched()}
-        tries = [
-            self._try(what, name, settings)
-            for what in self.plan.search
-            for name, settings in searched.items()
-        ]
+        tries = [self._rate_try(name, settings) for name, settings in searched.items()]
         models = self.model_parts({**searched, **self.plan.settings})
         yardsticks = list(map(self.yardstick, YARDSTICKS))
         ends = [self.evaluation(), self.report()]
@@ -111,9 +107,10 @@ class Experiment:
     def model_parts(self, settings: Dict[str, Settings]) -> List[Part]:
         """All of one seed before the next, so that a run cut short has compared them all."""
         return [
-            self.model(name, settings[system.settings_of or name], seed)
+            part
             for seed in self.seeds
             for name, system in self.plan.systems.items()
+            for part in self.model(name, settings[system.settings_of or name], seed)
         ]
 
     def data(self, pieces: bool) -> Part:
@@ -155,20 +152,24 @@ class Experiment:
             wanted = [(name, s) for name, losses in tried.items() for s in next_rates(losses)]
             if not wanted:
                 break
-            run_all([self._try("rate", *each) for each in wanted], self.at_once)
-        found = {name: dropouts(_lowest(losses)) for name, losses in tried.items()}
-        wanted = [(name, settings) for name, several in found.items() for settings in several]
-        run_all([self._try("dropout", *each) for each in wanted], self.at_once)
+            run_all([self._rate_try(*each) for each in wanted], self.at_once)
+        # What dropout prevents comes late: its tries are whole trainings, the best is kept.
+        tries = {
+            (name, settings): self.training(name, settings, seed=1)
+            for name, losses in tried.items()
+            for settings in dropouts(_lowest(losses))
+        }
+        run_all(tries.values(), self.at_once)
         return {
-            name: _lowest({s: self._try("dropout", name, s).loss() for s in several})
-            for name, several in found.items()
+            name: _lowest({s: part.loss() for (of, s), part in tries.items() if of == name})
+            for name in names
         }
 
     def _rates_tried(self, name: str) -> Dict[Settings, float]:
         """The validation loss of each try, up to the first that is not done."""
         losses: Dict[Settings, float] = {}
         while True:
-            tries = {s: self._try("rate", name, s) for s in next_rates(losses)}
+            tries = {settings: self._rate_try(name, settings) for settings in next_rates(losses)}
             if not tries or not all(part.done for part in tries.values()):
                 return losses
             losses.update({settings: part.loss() for settings, part in tries.items()})
@@ -180,34 +181,34 @@ class Experiment:
             if not system.settings_of and name not in self.plan.settings
         ]
 
-    def _try(self, what: str, name: str, settings: Settings) -> "Try":
-        folder = self.output / "search" / what / f"{name}-{settings.name}"
-        flags = f"{self.plan.search[what]} --no-save"  # its validation loss is all that is wanted
-        return Try(folder, [("train", self._train(self.plan.systems[name], settings, 1, flags))])
+    def _rate_try(self, name: str, settings: Settings) -> "Training":
+        """Shorter than a training; its validation loss is all that is wanted."""
+        folder = self.output / "rates" / f"{name}-{settings.name}"
+        flags = f"{self.plan.rate_tries} --no-save"
+        return Training(folder, [("train", self._train(name, settings, 1, flags))])
 
-    def model(self, name: str, settings: Settings, seed: int) -> Part:
+    def model(self, name: str, settings: Settings, seed: int) -> List[Part]:
         """Trained, and asked for suggestions."""
-        system, folder = self.plan.systems[name], self.model_folder(name, seed)
-        data = self.data_folder(system.pieces) / "data-bin"
+        training = self.training(name, settings, seed)
+        data = self.data_folder(self.plan.systems[name].pieces) / "data-bin"
         ask = (
             f"fairseq-generate {data} --user-dir mtn_fairseq --task session_to_query"
-            f" --path {folder}/checkpoints/checkpoint_best.pt"
+            f" --path {training.checkpoint}"
             f" --beam {BEAM} --nbest {BEAM} --max-len-b 30 {self.plan.generation}"
         )
-        keep = f"--save-dir {folder}/checkpoints"
-        return Part(
-            folder,
-            [
-                ("train", self._train(system, settings, seed, keep)),
-                ("generate", ask),
-                ("reference", f"{ask} --score-reference"),
-            ],
-        )
+        commands = [("generate", ask), ("reference", f"{ask} --score-reference")]
+        return [training, Part(self.suggestions_folder(name, seed), commands)]
 
-    def model_folder(self, name: str, seed: int) -> Path:
-        return self.output / "models" / f"{name}-{seed}"
+    def training(self, name: str, settings: Settings, seed: int) -> "Training":
+        folder = self.output / "trained" / f"{name}-{settings.name}-{seed}"
+        flags = f"--save-dir {folder}"
+        return Training(folder, [("train", self._train(name, settings, seed, flags))])
 
-    def _train(self, system: System, settings: Settings, seed: int, flags: str) -> str:
+    def suggestions_folder(self, name: str, seed: int) -> Path:
+        return self.output / "suggestions" / f"{name}-{seed}"
+
+    def _train(self, name: str, settings: Settings, seed: int, flags: str) -> str:
+        system = self.plan.systems[name]
         return (
             f"fairseq-train {self.data_folder(system.pieces)}/data-bin --user-dir mtn_fairseq"
             f" --task session_to_query {self.plan.training} {system.flags} {settings.flags}"
@@ -221,7 +222,7 @@ class Experiment:
         perplexities, runs = [], []
         for name in self.plan.systems:
             for seed in self.seeds:
-                folder = self.model_folder(name, seed)
+                folder = self.suggestions_folder(name, seed)
                 systems.append(f"{name}-{seed}={folder}/generate.log")
                 perplexities.append(f"--perplexity {name}-{seed}={folder}/reference.log")
             runs.append(f"--runs {name}={','.join(f'{name}-{seed}' for seed in self.seeds)}")
@@ -260,11 +261,12 @@ class Experiment:
                 {
                     "seed": seed,
                     "scores": f"{name}-{seed}",
-                    "checkpoint": f"models/{name}-{seed}/checkpoints/checkpoint_best.pt",
-                    "training_log": f"models/{name}-{seed}/train.log",
-                    "suggestions": f"models/{name}-{seed}/generate.log",
+                    "checkpoint": str(training.checkpoint.relative_to(self.output)),
+                    "training_log": str(training.log.relative_to(self.output)),
+                    "suggestions": f"suggestions/{name}-{seed}/generate.log",
                 }
                 for seed in self.seeds
+                for training in [self.training(name, settings[system.settings_of or name], seed)]
             ]
             systems.append(entry)
         chosen = "; ".join(
@@ -292,11 +294,17 @@ class Experiment:
         return Part(folder, [("report", f"mtn-report {self.output} --output {folder}")])
 
 
-class Try(Part):
-    """A training that is done for its validation loss."""
+class Training(Part):
+    @property
+    def log(self) -> Path:
+        return self.folder / "train.log"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.folder / "checkpoint_best.pt"
 
     def loss(self) -> float:
-        return validation_loss(self.folder / "train.log")
+        return validation_loss(self.log)
 
 
 def _lowest(losses: Dict[Settings, float]) -> Settings:
@@ -327,30 +335,24 @@ def main() -> None:
     add("log", type=Path, help="what users_to_log.py wrote")
     add("--output", type=Path, default=Path("runs/aol_small"), help="folder (%(default)s)")
     add("--seeds", type=int, default=3, help="of each model (%(default)s)")
-    add("--updates", type=int, default=2000, help="of each model (%(default)s)")
-    add("--rate-updates", type=int, default=600, help="of a try of a rate (%(default)s)")
-    add("--dropout-updates", type=int, default=1200, help="of one of a dropout (%(default)s)")
+    add("--updates", type=int, default=1600, help="of each model (%(default)s)")
+    add("--rate-updates", type=int, default=400, help="of a try of a rate (%(default)s)")
     add("--at-once", type=int, default=2, help="parts at the same time, a core each (%(default)s)")
     add("--dry-run", action="store_true", help="print the commands and do nothing")
     args = parser.parse_args()
-    tries = {"rate": args.rate_updates, "dropout": args.dropout_updates}
-    budget = {"seeds": args.seeds, "updates": args.updates, **tries}
+    budget = {"seeds": args.seeds, "updates": args.updates, "rate updates": args.rate_updates}
     plan = Plan(
         title="The paper's experiment on an excerpt of the AOL log",
         about=f"1000 users, {args.updates} updates of about 164 pairs, {args.seeds} seeds; "
-        f"learning rate ({args.rate_updates} updates a try), then dropout "
-        f"({args.dropout_updates}), chosen on validation data with seed 1. Batches are drawn at "
-        "random.",
+        f"learning rate ({args.rate_updates} updates a try), then dropout, chosen on validation "
+        "data with seed 1. Batches are drawn at random.",
         systems=SYSTEMS,
         settings={},
         training="--optimizer fused_adam --adam-betas '(0.9, 0.98)' --clip-norm 1.0"
         " --lr-scheduler polynomial_decay --warmup-updates 200 --train-batches random --cpu"
         " --no-epoch-checkpoints --log-format simple --log-interval 100"
         f" --max-update {args.updates} --total-num-update {args.updates}",
-        search={
-            what: f"--max-update {updates} --total-num-update {updates}"
-            for what, updates in tries.items()
-        },
+        rate_tries=f"--max-update {args.rate_updates} --total-num-update {args.rate_updates}",
         generation="--cpu --batch-size 64",
         preparation=["--split 80,10,10"],  # of few sessions, more for the test
         threshold=5,

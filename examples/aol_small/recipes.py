@@ -20,9 +20,9 @@ _PAIRS = f"{_SMOOTHED} --batch-size 164"
 _FLAT_3_2 = f"{_FLAT} --encoder-layers 3 --decoder-layers 2 --encoder-ffn-embed-dim 409 {_PAIRS}"
 _FLAT_4_3 = f"{_FLAT} --encoder-layers 4 --decoder-layers 3 --encoder-ffn-embed-dim 256 {_PAIRS}"
 
-RATES = (0.002, 0.004)  # and on, doubled, as long as the largest is the best
-LARGEST_RATE = 0.064
-DROPOUTS = (0.2, 0.3, 0.4)
+RATES = (0.004, 0.008)  # and on, halved or doubled, as long as the last one is the best
+SMALLEST_RATE, LARGEST_RATE = 0.0005, 0.064
+DROPOUTS = (0.2, 0.35)
 
 
 class System(NamedTuple):
@@ -152,11 +152,13 @@ def next_rates(losses: Dict[Settings, float]) -> List[Settings]:
     if not losses:
         return [Settings(rate, DROPOUTS[0]) for rate in RATES]
     best = min(losses, key=lambda settings: losses[settings])
-    if best.rate < max(settings.rate for settings in losses) or best.rate >= LARGEST_RATE:
-        return []
-    return [best._replace(rate=2 * best.rate)]
+    tried = [settings.rate for settings in losses]
+    if best.rate == max(tried) < LARGEST_RATE:
+        return [best._replace(rate=2 * best.rate)]
+    if best.rate == min(tried) > SMALLEST_RATE:
+        return [best._replace(rate=best.rate / 2)]
+    return []
 
 
 def dropouts(best: Settings) -> List[Settings]:
-    """Then all dropouts, at the best rate, and for longer: what they prevent comes late."""
     return [best._replace(dropout=dropout) for dropout in DROPOUTS]

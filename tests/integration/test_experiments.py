@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from pathlib import Path
 
 import pytest
 from fairseq import options
@@ -54,7 +55,7 @@ def test_the_papers_models_and_epochs(paper):
     }
 
 
-def test_rates_are_doubled_while_that_helps():
+def test_rates_are_doubled_or_halved_while_that_helps():
     def rates_tried(best):
         """As if the loss were lowest there."""
         losses = {}
@@ -63,10 +64,11 @@ def test_rates_are_doubled_while_that_helps():
         assert {settings.dropout for settings in losses} == {0.2}
         return [settings.rate for settings in losses]
 
-    assert rates_tried(0.001) == rates_tried(0.002) == [0.002, 0.004]
-    assert rates_tried(0.008) == [0.002, 0.004, 0.008, 0.016]
-    assert rates_tried(9)[-1] == 0.064
-    assert dropouts(Settings(0.5, 0.2)) == [Settings(0.5, d) for d in (0.2, 0.3, 0.4)]
+    assert rates_tried(0.005) == [0.004, 0.008, 0.002]
+    assert rates_tried(0.008) == [0.004, 0.008, 0.016]
+    assert rates_tried(0.0015) == [0.004, 0.008, 0.002, 0.001]
+    assert rates_tried(9)[-1] == 0.064 and rates_tried(0)[-1] == 0.0005
+    assert dropouts(Settings(0.5, 0.2)) == [Settings(0.5, d) for d in (0.2, 0.35)]
 
 
 def test_small_models_differ_in_what_is_compared_only(small):
@@ -87,7 +89,7 @@ def test_what_is_made_is_what_is_read(paper, small):
         for command, *flags in lines:
             if command == "fairseq-generate":
                 checkpoint = flags[flags.index("--path") + 1]
-                assert f"--save-dir {checkpoint.rsplit('/', 1)[0]} " in f"{made} "
+                assert f"--save-dir {Path(checkpoint).parent} " in f"{made} "
                 data = flags[0]
                 assert f"--destdir {data} " in made
         (evaluate,) = [line for line in lines if line[0] == "mtn-evaluate"]
