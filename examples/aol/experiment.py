@@ -74,6 +74,9 @@ def main() -> None:
         title="The paper's experiment",
         about=f"The AOL log, {args.epochs} epochs, {args.seeds} seeds.",
         systems=SYSTEMS,
+        suggesters={},
+        beam_of="",
+        pecos="",
         settings=SETTINGS,
         training="--optimizer adam --adam-betas '(0.9, 0.98)' --adam-eps 1e-9"
         " --lr-scheduler inverse_sqrt --warmup-updates 4000 --warmup-init-lr 1e-7"

@@ -10,22 +10,24 @@ any moment: called again, it does what is missing. It ends with report.md and re
 
 import argparse
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Dict, List, NamedTuple
 
-from parts import Part, once, run_all, tell
-from recipes import SYSTEMS, Settings, System, dropouts, next_rates
+from parts import Part, Training, once, run_all, tell
+from recipes import (
+    SUGGESTERS,
+    SYSTEMS,
+    YARDSTICKS,
+    ListMaker,
+    Settings,
+    System,
+    dropouts,
+    next_rates,
+)
+from rows import Row, Run, evaluation, manifest
 
-YARDSTICKS = {
-    "echo": "Echo the last query",
-    "last": "Count what followed the last query, else echo",
-    "session": "Count what followed the session, else echo",
-}
 BEAM = 10
-
-_VALID_LOSS = re.compile(r"\| valid \|.*?\| nll_loss ([0-9.]+) ")
 
 
 class Plan(NamedTuple):
@@ -35,6 +37,9 @@ class Plan(NamedTuple):
         title: of the report
         about: a sentence for its head: data, machine, budget
         systems: by name
+        suggesters: by name; the model of their beam is that of `beam_of`
+        beam_of: one of the systems
+        pecos: a Python that has libpecos, for the rival; "" to leave it out
         settings: learning rate and dropout of each; searched on validation data where there is none
         training: flags of fairseq-train
         rate_tries: further flags of the tries of learning rates
@@ -48,6 +53,9 @@ class Plan(NamedTuple):
     title: str
     about: str
     systems: Dict[str, System]
+    suggesters: Dict[str, ListMaker]
+    beam_of: str
+    pecos: str
     settings: Dict[str, Settings]
     training: str
     rate_tries: str
@@ -83,8 +91,12 @@ class Experiment:
             tell(f"{name}: {chosen.name}")
         tell("== models")
         run_all(self.model_parts(settings), self.at_once)
+        tell("== suggestions from all sources")
+        run_all(self.counts(), self.at_once)
+        run_all(self.suggester_parts(settings), self.at_once)
+        run_all(map(self.pecos, self._pecos_seeds()), self.at_once)
         tell("== scores and report")
-        self.evaluation().run()
+        evaluation(self.output, self.rows(settings)).run()
         self.write_manifest(settings)
         self.report().run()
         tell(f"{self.output}/report/report.md")
@@ -93,10 +105,16 @@ class Experiment:
         """What `run` would do; of the tries on validation data, the first of each."""
         searched = {name: next_rates({})[0] for name in self._searched()}
         tries = [self._rate_try(name, settings) for name, settings in searched.items()]
-        models = self.model_parts({**searched, **self.plan.settings})
-        yardsticks = list(map(self.yardstick, YARDSTICKS))
-        ends = [self.evaluation(), self.report()]
-        for part in [*self.data_parts(), *yardsticks, *tries, *models, *ends]:
+        settings = {**searched, **self.plan.settings}
+        models = self.model_parts(settings)
+        yardsticks = map(self.yardstick, YARDSTICKS)
+        beyond = [
+            *self.counts(),
+            *self.suggester_parts(settings),
+            *map(self.pecos, self._pecos_seeds()),
+        ]
+        ends = [evaluation(self.output, self.rows(settings)), self.report()]
+        for part in [*self.data_parts(), *yardsticks, *tries, *models, *beyond, *ends]:
             for _, command in part.commands:
                 tell(command)
 
@@ -197,15 +215,15 @@ class Experiment:
             f" --beam {BEAM} --nbest {BEAM} --max-len-b 30 {self.plan.generation}"
         )
         commands = [("generate", ask), ("reference", f"{ask} --score-reference")]
-        return [training, Part(self.suggestions_folder(name, seed), commands)]
+        return [training, Part(self.answers(name, seed), commands)]
 
     def training(self, name: str, settings: Settings, seed: int) -> "Training":
         folder = self.output / "trained" / f"{name}-{settings.name}-{seed}"
         flags = f"--save-dir {folder}"
         return Training(folder, [("train", self._train(name, settings, seed, flags))])
 
-    def suggestions_folder(self, name: str, seed: int) -> Path:
-        return self.output / "suggestions" / f"{name}-{seed}"
+    def answers(self, name: str, seed: int) -> Path:
+        return self.output / "answers" / f"{name}-{seed}"
 
     def _train(self, name: str, settings: Settings, seed: int, flags: str) -> str:
         system = self.plan.systems[name]
@@ -215,105 +233,90 @@ class Experiment:
             f" --seed {seed} {flags}"
         )
 
-    def evaluation(self) -> Part:
-        """Every system against the same test text, in words as typed."""
-        words = self.data_folder(pieces=False)
-        systems = [f"{name}={self.output}/yardsticks/{name}/generate.log" for name in YARDSTICKS]
-        perplexities, runs = [], []
-        for name in self.plan.systems:
-            for seed in self.seeds:
-                folder = self.suggestions_folder(name, seed)
-                systems.append(f"{name}-{seed}={folder}/generate.log")
-                perplexities.append(f"--perplexity {name}-{seed}={folder}/reference.log")
-            runs.append(f"--runs {name}={','.join(f'{name}-{seed}' for seed in self.seeds)}")
-        return Part(
-            self.output / "scores",
-            [
-                (
-                    "evaluate",
-                    f"mtn-evaluate {' '.join(systems)} {' '.join(perplexities)} {' '.join(runs)}"
-                    f" --test {words}/text/test --train {words}/text/train"
-                    f" --dict {words}/data-bin/dict.next.txt --baseline mtn --baseline last"
-                    f" --json {self.output}/scores.json",
-                )
-            ],
-        )
+    def counts(self) -> List[Part]:
+        text = self.data_folder(pieces=False) / "text"
+        folder = self.output / "counts"
+        count = f"mtn-count-next --train {text}/train --output {folder}/next-queries"
+        return [Part(folder, [("count", count)])] if self.plan.suggesters else []
 
-    def write_manifest(self, settings: Dict[str, Settings]) -> None:
-        """report.json: what mtn-report is to show. No sample lines: these are people's queries."""
-        systems: List[dict] = [
-            {
-                "label": label,
-                "group": "yardstick",
-                "compared": name,
-                "runs": [{"scores": name, "suggestions": f"yardsticks/{name}/generate.log"}],
-            }
+    def suggester_parts(self, settings: Dict[str, Settings]) -> List[Part]:
+        return [
+            self.suggester(name, settings, seed)
+            for seed in self.seeds
+            for name in self.plan.suggesters
+        ]
+
+    def suggester(self, name: str, settings: Dict[str, Settings], seed: int) -> Part:
+        """A ranker is fitted on the validation text; then every source and the ranker answer."""
+        maker, words = self.plan.suggesters[name], self.data_folder(pieces=False)
+        folder = self.answers(name, seed)
+        chosen = settings[self.plan.systems[self.plan.beam_of].settings_of or self.plan.beam_of]
+        sources = (
+            f"--model {self.training(self.plan.beam_of, chosen, seed).checkpoint}"
+            f" --data {words}/data-bin --counts {self.output}/counts/next-queries {maker.flags}"
+        )
+        commands = []
+        if maker.ranked:
+            fit = f"mtn-fit-ranker {sources} --valid {words}/text/valid --output {folder}/ranker"
+            commands.append(("fit", fit))
+            sources += f" --ranker {folder}/ranker"
+        commands.append(("generate", f"mtn-suggest {sources} --test {words}/text/test"))
+        return Part(folder, commands)
+
+    def pecos(self, seed: int) -> Part:
+        text = self.data_folder(pieces=False) / "text"
+        command = (
+            f"{self.plan.pecos} {Path(__file__).with_name('rival_pecos.py')} --nbest {BEAM}"
+            f" --train {text}/train --test {text}/test --seed {seed}"
+        )
+        return Part(self.answers("pecos", seed), [("generate", command)])
+
+    def _pecos_seeds(self) -> List[int]:
+        return list(self.seeds) if self.plan.pecos else []
+
+    def rows(self, settings: Dict[str, Settings]) -> List[Row]:
+        """All that is compared."""
+        rows = [
+            Row(name, label, ("yardstick",), [Run(name, self.output / "yardsticks" / name)])
             for name, label in YARDSTICKS.items()
         ]
         for name, system in self.plan.systems.items():
-            entry = {"label": system.label, "group": list(system.group), "compared": name}
-            if system.paper:
-                entry["paper"] = system.paper
-            if system.pieces:  # another dictionary
-                entry["data"] = "pieces/data-bin"
-            entry["arch"] = re.search(r"--arch (\S+)", system.flags)[1]
-            entry["runs"] = [
-                {
-                    "seed": seed,
-                    "scores": f"{name}-{seed}",
-                    "checkpoint": str(training.checkpoint.relative_to(self.output)),
-                    "training_log": str(training.log.relative_to(self.output)),
-                    "suggestions": f"suggestions/{name}-{seed}/generate.log",
-                }
+            chosen = settings[system.settings_of or name]
+            runs = [
+                self._run(name, seed)._replace(training=self.training(name, chosen, seed))
                 for seed in self.seeds
-                for training in [self.training(name, settings[system.settings_of or name], seed)]
             ]
-            systems.append(entry)
+            rows.append(Row(name, system.label, system.group, runs, system))
+        for name, maker in self.plan.suggesters.items():
+            runs = [self._run(name, seed) for seed in self.seeds]
+            rows.append(Row(name, maker.label, ("beyond",), runs))
+        if self.plan.pecos:
+            runs = [self._run("pecos", seed) for seed in self.seeds]
+            rows.append(Row("pecos", "PECOS (XR-Linear)", ("beyond",), runs))
+        return rows
+
+    def _run(self, name: str, seed: int) -> Run:
+        return Run(f"{name}-{seed}", self.answers(name, seed), seed)
+
+    def write_manifest(self, settings: Dict[str, Settings]) -> None:
         chosen = "; ".join(
             f"{self.plan.systems[name].label} {setting.rate:g} and {setting.dropout:g}"
             for name, setting in settings.items()
         )
-        manifest = {
-            "schema": 1,
-            "title": self.plan.title,
-            "about": [
-                self.plan.about,
-                f"Learning rate and dropout: {chosen}; other rows take those of the model they "
-                "vary.",
-            ],
-            "stats": "words/text/stats.json",
-            "evaluations": ["scores.json"],
-            "data": "words/data-bin",
-            "test": "words/text/test",
-            "systems": systems,
-        }
-        (self.output / "report.json").write_text(json.dumps(manifest, indent=1) + "\n")
+        about = [
+            self.plan.about,
+            f"Learning rate and dropout: {chosen}; other rows take those of the model they vary.",
+        ]
+        contents = manifest(self.output, self.plan.title, about, self.rows(settings))
+        (self.output / "report.json").write_text(json.dumps(contents, indent=1) + "\n")
 
     def report(self) -> Part:
         folder = self.output / "report"
         return Part(folder, [("report", f"mtn-report {self.output} --output {folder}")])
 
 
-class Training(Part):
-    @property
-    def log(self) -> Path:
-        return self.folder / "train.log"
-
-    @property
-    def checkpoint(self) -> Path:
-        return self.folder / "checkpoint_best.pt"
-
-    def loss(self) -> float:
-        return validation_loss(self.log)
-
-
 def _lowest(losses: Dict[Settings, float]) -> Settings:
     return min(losses, key=lambda settings: losses[settings])
-
-
-def validation_loss(log: Path) -> float:
-    """The lowest, in bits a token, from what fairseq-train printed."""
-    return min(map(float, _VALID_LOSS.findall(log.read_text(encoding="utf-8"))))
 
 
 def run_or_print(experiment: Experiment, dry_run: bool, budget: Dict[str, int]) -> None:
@@ -337,6 +340,7 @@ def main() -> None:
     add("--seeds", type=int, default=3, help="of each model (%(default)s)")
     add("--updates", type=int, default=1600, help="of each model (%(default)s)")
     add("--rate-updates", type=int, default=400, help="of a try of a rate (%(default)s)")
+    add("--pecos", metavar="PYTHON", default="", help="a Python with libpecos: the rival, too")
     add("--at-once", type=int, default=2, help="parts at the same time, a core each (%(default)s)")
     add("--dry-run", action="store_true", help="print the commands and do nothing")
     args = parser.parse_args()
@@ -347,6 +351,9 @@ def main() -> None:
         f"learning rate ({args.rate_updates} updates a try), then dropout, chosen on validation "
         "data with seed 1. Batches are drawn at random.",
         systems=SYSTEMS,
+        suggesters=SUGGESTERS,
+        beam_of="mtn-copying",
+        pecos=args.pecos and str(Path(args.pecos).absolute()),
         settings={},
         training="--optimizer fused_adam --adam-betas '(0.9, 0.98)' --clip-norm 1.0"
         " --lr-scheduler polynomial_decay --warmup-updates 200 --train-batches random --cpu"

@@ -1,6 +1,7 @@
 """Parts of a long experiment: each a folder, done once, and resumed where it was cut."""
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Callable, Iterable, List
 
 ROOT = Path(__file__).resolve().parents[2]
 DONE = "done"
+_VALID_LOSS = re.compile(r"\| valid \|.*?\| nll_loss ([0-9.]+) ")
 
 _say = threading.Lock()
 
@@ -58,6 +60,26 @@ class Part:
             last = "".join(log.open(encoding="utf-8").readlines()[-5:])
             raise SystemExit(f"{log}: failed, and can be called again; its last lines:\n{last}")
         return perf_counter() - start
+
+
+class Training(Part):
+    """Of fairseq-train, with --save-dir in its folder."""
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "train.log"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.folder / "checkpoint_best.pt"
+
+    def loss(self) -> float:
+        return validation_loss(self.log)
+
+
+def validation_loss(log: Path) -> float:
+    """The lowest, in bits a token, from what fairseq-train printed."""
+    return min(map(float, _VALID_LOSS.findall(log.read_text(encoding="utf-8"))))
 
 
 def run_all(parts: Iterable[Part], at_once: int) -> None:

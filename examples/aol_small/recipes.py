@@ -1,4 +1,4 @@
-"""What the experiment compares: each system's flags, and what is searched on validation data."""
+"""What the experiment compares, with which flags, and what is searched on validation data."""
 
 from typing import Dict, List, NamedTuple, Tuple
 
@@ -129,6 +129,37 @@ SYSTEMS: Dict[str, System] = {
         ("beyond",),
         settings_of="mtn",
     ),
+}
+
+
+YARDSTICKS = {
+    "echo": "Echo the last query",
+    "last": "Count what followed the last query, else echo",
+    "session": "Count what followed the session, else echo",
+}
+
+
+class ListMaker(NamedTuple):
+    """A row of `mtn-suggest`.
+
+    Args:
+        label: as shown
+        flags: of mtn-fit-ranker and mtn-suggest
+        ranked: by a ranker that is fitted on validation data
+    """
+
+    label: str
+    flags: str = "--repeats"
+    ranked: bool = True
+
+
+SUGGESTERS: Dict[str, ListMaker] = {
+    "suggest": ListMaker("All sources, ranked"),
+    "suggest-no-counts": ListMaker("… without counts", "--repeats --without counts"),
+    "suggest-no-beam": ListMaker("… without the beam", "--repeats --without beam"),
+    "suggest-no-edits": ListMaker("… without edits", "--repeats --without edits"),
+    "suggest-unranked": ListMaker("… without the ranker", ranked=False),
+    "suggest-no-repeats": ListMaker("… without repeats of the session", ""),
 }
 
 

@@ -9,8 +9,7 @@ from fairseq import options
 from processes import ROOT, run
 
 sys.path.insert(0, str(ROOT / "examples/aol_small"))
-from experiment import validation_loss
-from parts import Part, once, run_all
+from parts import Part, once, run_all, validation_loss
 from recipes import Settings, dropouts, next_rates
 
 
@@ -29,7 +28,7 @@ def paper(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def small():
-    return commands("aol_small", "log.tsv", "--seeds", "2")
+    return commands("aol_small", "log.tsv", "--seeds", "2", "--pecos", "rival/bin/python")
 
 
 def trained(lines):
@@ -94,8 +93,33 @@ def test_what_is_made_is_what_is_read(paper, small):
                 assert f"--destdir {data} " in made
         (evaluate,) = [line for line in lines if line[0] == "mtn-evaluate"]
         systems = [word for word in evaluate if word.endswith("/generate.log")]
-        models = sum("--score-reference" in line for line in lines)
-        assert len(systems) == models + 3  # and the yardsticks
+        answers = sum("--nbest" in line or line[0] == "mtn-suggest" for line in lines)
+        assert len(systems) == answers - sum("--score-reference" in line for line in lines)
+
+
+def test_a_list_is_made_of_what_was_trained_counted_and_fitted(small):
+    made = " ".join(" ".join(line) for line in small)
+    lists = [flags for command, *flags in small if command == "mtn-suggest"]
+    assert len(lists) == 2 * 6
+    for flags in lists:
+        model = Path(flags[flags.index("--model") + 1])
+        assert "mtn-copying" in str(model) and f"--save-dir {model.parent} " in made
+        assert f"--output {flags[flags.index('--counts') + 1]}" in made
+        if "--ranker" in flags:
+            ranker = flags[flags.index("--ranker") + 1]
+            (fit,) = [line for line in small if line[0] == "mtn-fit-ranker" and ranker in line]
+            # Fitted with the flags it is used with, on what is neither trained on nor tested.
+            assert ("--repeats" in fit) == ("--repeats" in flags)
+            assert ("--without" in fit) == ("--without" in flags)
+            assert fit[fit.index("--valid") + 1].endswith("/valid")
+    assert sum("--ranker" in flags for flags in lists) == 2 * 5
+
+
+def test_a_rival_of_another_environment(small, paper):
+    rivals = [line for line in small if line[0].endswith("rival/bin/python")]
+    assert [line[-1] for line in rivals] == ["1", "2"]
+    assert all(Path(line[1]).is_file() for line in rivals)
+    assert not any("rival_pecos.py" in " ".join(line) for line in paper)
 
 
 def test_a_part_is_done_once(tmp_path):
