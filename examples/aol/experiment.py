@@ -82,14 +82,15 @@ def main() -> None:
         " --lr-scheduler inverse_sqrt --warmup-updates 4000 --warmup-init-lr 1e-7"
         f" --max-tokens 4096 --max-epoch {args.epochs} --save-interval-updates 1000"
         " --keep-interval-updates 2 --no-epoch-checkpoints --log-format simple --log-interval 100",
-        rate_tries="",
+        updates=0,
+        rate_updates=0,
         generation="--batch-size 256",
         preparation=[],
         threshold=8,
         pieces=0,
         seeds=args.seeds,
     )
-    budget = {"seeds": args.seeds, "epochs": args.epochs}
+    budget = {"epochs": args.epochs}
     run_or_print(Experiment(plan, logs, args.output, args.at_once), args.dry_run, budget)
 
 

@@ -4,8 +4,8 @@
     python examples/aol_small/experiment.py LOG [--output runs/aol_small]
 
 LOG is what users_to_log.py wrote. All models have as many parameters outside the words' tables and
-as many updates; learning rate and dropout are chosen for each on validation data. May be stopped at
-any moment: called again, it does what is missing. It ends with report.md and report.html.
+train for the same time; learning rate and dropout are chosen for each on validation data. It may be
+stopped at any moment and called again does what is missing; its end is report.md and report.html.
 """
 
 import argparse
@@ -42,7 +42,9 @@ class Plan(NamedTuple):
         pecos: a Python that has libpecos, for the rival; "" to leave it out
         settings: learning rate and dropout of each; searched on validation data where there is none
         training: flags of fairseq-train
-        rate_tries: further flags of the tries of learning rates
+        updates: of the flat Transformer, and of the others as many as take the same time; 0 where
+            `training` says how long
+        rate_updates: likewise, of a try of a learning rate
         generation: flags of fairseq-generate
         preparation: flags of mtn-log-to-sessions
         threshold: words seen less often in training are <unk>
@@ -58,7 +60,8 @@ class Plan(NamedTuple):
     pecos: str
     settings: Dict[str, Settings]
     training: str
-    rate_tries: str
+    updates: int
+    rate_updates: int
     generation: str
     preparation: List[str]
     threshold: int
@@ -96,9 +99,9 @@ class Experiment:
         run_all(self.suggester_parts(settings), self.at_once)
         run_all(map(self.pecos, self._pecos_seeds()), self.at_once)
         tell("== scores and report")
-        evaluation(self.output, self.rows(settings)).run()
+        evaluation(self.output, self.rows(settings)).run_again()
         self.write_manifest(settings)
-        self.report().run()
+        self.report().run_again()
         tell(f"{self.output}/report/report.md")
 
     def print_commands(self) -> None:
@@ -202,8 +205,8 @@ class Experiment:
     def _rate_try(self, name: str, settings: Settings) -> "Training":
         """Shorter than a training; its validation loss is all that is wanted."""
         folder = self.output / "rates" / f"{name}-{settings.name}"
-        flags = f"{self.plan.rate_tries} --no-save"
-        return Training(folder, [("train", self._train(name, settings, 1, flags))])
+        train = self._train(name, settings, 1, self.plan.rate_updates, "--no-save")
+        return Training(folder, [("train", train)])
 
     def model(self, name: str, settings: Settings, seed: int) -> List[Part]:
         """Trained, and asked for suggestions."""
@@ -219,14 +222,17 @@ class Experiment:
 
     def training(self, name: str, settings: Settings, seed: int) -> "Training":
         folder = self.output / "trained" / f"{name}-{settings.name}-{seed}"
-        flags = f"--save-dir {folder}"
-        return Training(folder, [("train", self._train(name, settings, seed, flags))])
+        train = self._train(name, settings, seed, self.plan.updates, f"--save-dir {folder}")
+        return Training(folder, [("train", train)])
 
     def answers(self, name: str, seed: int) -> Path:
         return self.output / "answers" / f"{name}-{seed}"
 
-    def _train(self, name: str, settings: Settings, seed: int, flags: str) -> str:
+    def _train(self, name: str, settings: Settings, seed: int, updates: int, flags: str) -> str:
         system = self.plan.systems[name]
+        if updates:
+            in_same_time = round(updates / system.cost)
+            flags += f" --max-update {in_same_time} --total-num-update {in_same_time}"
         return (
             f"fairseq-train {self.data_folder(system.pieces)}/data-bin --user-dir mtn_fairseq"
             f" --task session_to_query {self.plan.training} {system.flags} {settings.flags}"
@@ -338,18 +344,19 @@ def main() -> None:
     add("log", type=Path, help="what users_to_log.py wrote")
     add("--output", type=Path, default=Path("runs/aol_small"), help="folder (%(default)s)")
     add("--seeds", type=int, default=3, help="of each model (%(default)s)")
-    add("--updates", type=int, default=1600, help="of each model (%(default)s)")
-    add("--rate-updates", type=int, default=400, help="of a try of a rate (%(default)s)")
+    add("--updates", type=int, default=1600, help="of the flat Transformer (%(default)s)")
+    add("--rate-updates", type=int, default=400, help="of its tries of a rate (%(default)s)")
     add("--pecos", metavar="PYTHON", default="", help="a Python with libpecos: the rival, too")
     add("--at-once", type=int, default=2, help="parts at the same time, a core each (%(default)s)")
     add("--dry-run", action="store_true", help="print the commands and do nothing")
     args = parser.parse_args()
-    budget = {"seeds": args.seeds, "updates": args.updates, "rate updates": args.rate_updates}
+    budget = {"updates": args.updates, "rate updates": args.rate_updates}
     plan = Plan(
         title="The paper's experiment on an excerpt of the AOL log",
-        about=f"1000 users, {args.updates} updates of about 164 pairs, {args.seeds} seeds; "
-        f"learning rate ({args.rate_updates} updates a try), then dropout, chosen on validation "
-        "data with seed 1. Batches are drawn at random.",
+        about=f"1000 users, {args.seeds} seeds. All models train for the same time, that of "
+        f"{args.updates} updates of the flat Transformer, of about 164 pairs, drawn at random. "
+        f"Learning rate (in the time of {args.rate_updates}), then dropout are chosen on "
+        "validation data with seed 1.",
         systems=SYSTEMS,
         suggesters=SUGGESTERS,
         beam_of="mtn-copying",
@@ -357,9 +364,9 @@ def main() -> None:
         settings={},
         training="--optimizer fused_adam --adam-betas '(0.9, 0.98)' --clip-norm 1.0"
         " --lr-scheduler polynomial_decay --warmup-updates 200 --train-batches random --cpu"
-        " --no-epoch-checkpoints --log-format simple --log-interval 100"
-        f" --max-update {args.updates} --total-num-update {args.updates}",
-        rate_tries=f"--max-update {args.rate_updates} --total-num-update {args.rate_updates}",
+        " --no-epoch-checkpoints --log-format simple --log-interval 100",
+        updates=args.updates,
+        rate_updates=args.rate_updates,
         generation="--cpu --batch-size 64",
         preparation=["--split 80,10,10"],  # of few sessions, more for the test
         threshold=5,

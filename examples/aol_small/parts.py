@@ -34,8 +34,10 @@ class Part:
         return (self.folder / DONE).is_file()
 
     def run(self) -> None:
-        if self.done:
-            return
+        if not self.done:
+            self.run_again()
+
+    def run_again(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         seconds = 0.0
         for name, command in self.commands:

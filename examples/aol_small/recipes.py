@@ -22,7 +22,7 @@ _FLAT_4_3 = f"{_FLAT} --encoder-layers 4 --decoder-layers 3 --encoder-ffn-embed-
 
 RATES = (0.004, 0.008)  # and on, halved or doubled, as long as the last one is the best
 SMALLEST_RATE, LARGEST_RATE = 0.0005, 0.064
-DROPOUTS = (0.2, 0.35)
+DROPOUTS = (0.1, 0.2)
 
 
 class System(NamedTuple):
@@ -33,6 +33,7 @@ class System(NamedTuple):
         flags: of fairseq-train
         group: where the report shows it
         paper: which of the paper's rows stands beside it
+        cost: of an update beside one of the flat Transformer, in time; costs.py measures it
         settings_of: whose learning rate and dropout it takes; its own are searched by default
         pieces: trained on word pieces
     """
@@ -41,6 +42,7 @@ class System(NamedTuple):
     flags: str
     group: Tuple[str, ...]
     paper: str = ""
+    cost: float = 1.0
     settings_of: str = ""
     pieces: bool = False
 
@@ -51,15 +53,21 @@ SYSTEMS: Dict[str, System] = {
         f"--arch seq2seq_attn {_LSTM} 134 {_PAIRS}",
         ("main",),
         paper="seq2seq_attn",
+        cost=1.5,
     ),
     "hlstm": System(
         "Hierarchical LSTM",
         f"--arch hlstm {_LSTM} 116 {_SESSIONS}",
         ("main",),
         paper="hlstm",
+        cost=0.7,
     ),
     "mnsrf": System(
-        "M-NSRF", f"--arch mnsrf {_LSTM} 116 --batch-size 64 {_ENTROPY}", ("main",), paper="mnsrf"
+        "M-NSRF",
+        f"--arch mnsrf {_LSTM} 116 --batch-size 64 {_ENTROPY}",
+        ("main",),
+        paper="mnsrf",
+        cost=0.85,
     ),
     "transformer": System(
         "Transformer 3 + 2",
@@ -72,61 +80,63 @@ SYSTEMS: Dict[str, System] = {
         f"{_MTN_VECTOR} --level-layers 2,1 {_SESSIONS}",
         ("main", "ablation", "variant"),
         paper="mtn",
+        cost=0.65,
     ),
     "transformer-deeper": System(
         "Transformer 4 + 3",
         _FLAT_4_3,
         ("ablation",),
+        cost=1.25,
         settings_of="transformer",
     ),
     "mtn-no-session-level": System(
         "MTN 3Q + 3, no session level",
         f"{_MTN} --encoder-ffn-embed-dim 256 --level-layers 3 {_SESSIONS}",
         ("ablation",),
+        cost=0.7,
         settings_of="mtn",
     ),
     "mtn-query": System(
         "MTN, decoder context query",
         f"{_MTN_VECTOR} --level-layers 2,1 --decoder-context query {_SESSIONS}",
         ("variant",),
+        cost=0.65,
         settings_of="mtn",
     ),
     "mtn-linear": System(
         "MTN, linear projection",
         f"{_MTN_LINEAR} --level-layers 2,1 {_SESSIONS}",
         ("variant",),
+        cost=0.65,
         settings_of="mtn",
     ),
     "mtn-pieces": System(
         "MTN, word pieces",
         f"{_MTN_VECTOR} --level-layers 2,1 {_SESSIONS}",
         ("variant", "beyond"),
+        cost=0.7,
         settings_of="mtn",
-        pieces=True,
-    ),
-    "transformer-pieces": System(
-        "Transformer 3 + 2, word pieces",
-        _FLAT_3_2,
-        ("variant", "beyond"),
-        settings_of="transformer",
         pieces=True,
     ),
     "seq2seq-copying": System(
         "Seq2Seq with attention, copying",
         f"--arch seq2seq_attn {_LSTM} 134 {_PAIRS} --copy-attention",
         ("beyond",),
+        cost=1.7,
         settings_of="seq2seq",
     ),
     "transformer-copying": System(
         "Transformer 3 + 2, copying",
         f"{_FLAT_3_2} --copy-attention",
         ("beyond",),
+        cost=1.15,
         settings_of="transformer",
     ),
     "mtn-copying": System(
         "MTN 2Q 1S + 2, copying",
         f"{_MTN_VECTOR} --level-layers 2,1 {_SESSIONS} --copy-attention",
         ("beyond",),
+        cost=0.8,
         settings_of="mtn",
     ),
 }
@@ -179,9 +189,9 @@ class Settings(NamedTuple):
 
 
 def next_rates(losses: Dict[Settings, float]) -> List[Settings]:
-    """What is to be tried after these, at the lowest dropout; nothing when the best is known."""
+    """What is to be tried after these, at the highest dropout; nothing when the best is known."""
     if not losses:
-        return [Settings(rate, DROPOUTS[0]) for rate in RATES]
+        return [Settings(rate, DROPOUTS[-1]) for rate in RATES]
     best = min(losses, key=lambda settings: losses[settings])
     tried = [settings.rate for settings in losses]
     if best.rate == max(tried) < LARGEST_RATE:
