@@ -44,10 +44,11 @@ def gather(
     if COUNTS in sources and table is not None:
         _add(found, "counted", [text for text, _ in table.suggest(session, MOST_COUNTED)])
     if BEAM in sources:
-        _add(found, "hypothesis", beam)
+        _add(found, "hypothesis", [text for text in beam if not _stutters(text, session, table)])
     if EDITS in sources and table is not None:
         for text, kind in edits(session, table):
-            _put(found, text, "edit", KINDS.index(kind))
+            if not _stutters(text, session, table):
+                _put(found, text, "edit", KINDS.index(kind))
     if SESSION in sources:
         _add(found, "queries_ago", session[::-1], start=1)
     # How long ago a query was asked is known of all, whichever source it came from.
@@ -56,6 +57,16 @@ def gather(
         Candidate(text, _SOURCE_OF[next(iter(places))], **{**places, "queries_ago": ago.get(text)})
         for text, places in found.items()
     ]
+
+
+def _stutters(text: str, session: Sequence[str], table: Optional[NextQueries]) -> bool:
+    """Whether a word comes twice running, in no query of the session and in none that is asked."""
+    words = text.split()
+    twice = [word for word, following in zip(words, words[1:]) if word == following]
+    if not twice or (table is not None and table.queries.find(normalise(text)) is not None):
+        return False
+    typed = f" {' <q> '.join(session)} "
+    return any(f" {word} {word} " not in typed for word in twice)
 
 
 def normalise(text: str) -> str:

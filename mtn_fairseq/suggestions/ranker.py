@@ -1,10 +1,10 @@
 """One ranker for the candidates of every source.
 
 Learners look at each candidate: one tells how likely it is the next query, the others how many
-n-grams of the next query it has. The list is in the order of the first. Only its head is chosen by
-all: among the likeliest few and the last query, the one that is expected to gain most. Where
-nothing is likely, that is something like the last query, which shares words with the next one more
-often than any guess does.
+n-grams of the next query it has. The list is in the order of the first, with some variety. Only its
+head is chosen by all: among the likeliest few and the last query, the one that is expected to gain
+most. Where nothing is likely, that is something like the last query, which shares words with the
+next one more often than any guess does.
 """
 
 from pathlib import Path
@@ -16,6 +16,7 @@ from ..errors import InputError
 from .conditions import Conditions
 from .features import NAMES
 from .kept_folder import HEADER, Kind, new_folder, read_header
+from .variety import varied
 
 KIND = Kind("ranker", schema=2, command="mtn-fit-ranker")
 EXACT = "exact"
@@ -115,7 +116,7 @@ def order(features: np.ndarray, predicted: Dict[str, np.ndarray], weights: Weigh
         gain += weights.ngram_gains[n] * predicted[name]
         gain -= weights.ngram_costs[n] * np.maximum(words - n, 0)
     head = max(sorted(heads), key=lambda row: gain[row])
-    return [head, *(row for row in likeliest.tolist() if row != head)]
+    return varied(features, [head, *(row for row in likeliest.tolist() if row != head)])
 
 
 def import_lightgbm() -> Any:

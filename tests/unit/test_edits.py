@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_next_queries import table_of
 
-from mtn_fairseq.suggestions.candidates import COUNTS, SESSION, SOURCES, gather, normalise
+from mtn_fairseq.suggestions.candidates import BEAM, COUNTS, SESSION, SOURCES, gather, normalise
 from mtn_fairseq.suggestions.edits import KINDS, edits
 from mtn_fairseq.suggestions.word_changes import change_between
 
@@ -111,3 +111,15 @@ def test_how_long_ago_is_known_without_that_source():
     (found,) = [each for each in gather(["d", "a b"], TABLE, [], [COUNTS]) if each.text == "d"]
     assert found.queries_ago == 2 and found.source == COUNTS
     assert gather(["d", "d"], None, [], [SESSION])[0].queries_ago == 1
+
+
+def test_nothing_stutters_unless_people_do():
+    def found(session, beam):
+        table = table_of([["x", "duran duran"]])
+        return [each.text for each in gather(session, table, beam, (BEAM,))]
+
+    beam = ["new york york", "duran duran", "ha ha ha", "york new york"]
+    assert found(["new york"], beam) == ["duran duran", "york new york"]
+    assert found(["ha ha", "new york"], beam) == ["duran duran", "ha ha ha", "york new york"]
+    # Not across the border of two queries.
+    assert found(["ha", "ha"], ["ha ha"]) == []
