@@ -13,7 +13,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "aol_small"))
 
-from experiment import Experiment, Plan, run_or_print
+from experiment import Experiment, run_or_print
+from plan import Plan
 from recipes import Settings, System
 
 # Section 5.2: label smoothing 0.01 with 5 epochs; M-NSRF's learning rate is its authors'. The rates

@@ -9,7 +9,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import perf_counter
-from typing import Callable, Iterable, List
+from typing import Callable, Iterable, List, Optional
 
 ROOT = Path(__file__).resolve().parents[2]
 DONE = "done"
@@ -24,10 +24,15 @@ class Part:
     Args:
         folder: of this part alone
         commands: in order; what they print is added to `NAME.log` of (name, command)
+        after: what has to be done before, if it is not yet
     """
 
-    def __init__(self, folder: Path, commands: List[tuple]) -> None:
-        self.folder, self.commands = folder, commands
+    def __init__(self, folder: Path, commands: List[tuple], after: Optional["Part"] = None) -> None:
+        self.folder, self.commands, self.after = folder, commands, after
+
+    def all_commands(self) -> List[str]:
+        before = self.after.all_commands() if self.after else []
+        return [*before, *(command for _, command in self.commands)]
 
     @property
     def done(self) -> bool:
@@ -38,6 +43,8 @@ class Part:
             self.run_again()
 
     def run_again(self) -> None:
+        if self.after:
+            self.after.run()
         self.folder.mkdir(parents=True, exist_ok=True)
         seconds = 0.0
         for name, command in self.commands:

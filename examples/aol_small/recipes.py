@@ -20,6 +20,8 @@ _PAIRS = f"{_SMOOTHED} --batch-size 164"
 _FLAT_3_2 = f"{_FLAT} --encoder-layers 3 --decoder-layers 2 --encoder-ffn-embed-dim 409 {_PAIRS}"
 _FLAT_4_3 = f"{_FLAT} --encoder-layers 4 --decoder-layers 3 --encoder-ffn-embed-dim 256 {_PAIRS}"
 
+BEAM = 10
+
 RATES = (0.004, 0.008)  # and on, halved or doubled, as long as the last one is the best
 SMALLEST_RATE, LARGEST_RATE = 0.0005, 0.064
 DROPOUTS = (0.1, 0.2)

@@ -145,6 +145,16 @@ def test_a_part_that_failed_is_done_again_and_says_why(tmp_path):
     assert (tmp_path / "one/train.log").read_text() == "waiting\nwaiting\n"
 
 
+def test_a_part_comes_after_another(tmp_path):
+    before = Part(tmp_path / "before", [("write", f"sh -c 'sleep 0.2; echo b >> {tmp_path}/said'")])
+    after = Part(tmp_path / "after", [("write", f"sh -c 'echo a >> {tmp_path}/said'")], before)
+    assert len(after.all_commands()) == 2
+    run_all([after], at_once=2)
+    assert (tmp_path / "said").read_text() == "b\na\n" and before.done
+    after.run_again()
+    assert (tmp_path / "said").read_text() == "b\na\na\n"
+
+
 def test_a_failure_stops_what_has_not_begun(tmp_path):
     bad = Part(tmp_path / "bad", [("run", "false")])
     later = [Part(tmp_path / f"later{i}", [("run", "sleep 0.2")]) for i in range(20)]

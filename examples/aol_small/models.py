@@ -1,0 +1,103 @@
+"""Models: trained, with learning rate and dropout chosen on validation data, and asked."""
+
+from pathlib import Path
+from typing import Dict, List
+
+from parts import Part, Training, run_all
+from plan import Plan
+from recipes import BEAM, Settings, dropouts, next_rates
+
+
+class Models:
+    """All that fairseq-train and fairseq-generate do in an experiment.
+
+    Args:
+        plan: what is compared
+        output: folder of the experiment
+        at_once: parts that run at the same time
+    """
+
+    def __init__(self, plan: Plan, output: Path, at_once: int) -> None:
+        self.plan, self.output, self.at_once = plan, output, at_once
+
+    def searched(self) -> List[str]:
+        """Systems whose settings are neither given nor another's."""
+        return [
+            name
+            for name, system in self.plan.systems.items()
+            if not system.settings_of and name not in self.plan.settings
+        ]
+
+    def choose_settings(self) -> Dict[str, Settings]:
+        """For each system that is searched: the learning rate, then the dropout."""
+        names = self.searched()
+        while True:
+            tried = {name: self._rates_tried(name) for name in names}
+            wanted = [(name, s) for name, losses in tried.items() for s in next_rates(losses)]
+            if not wanted:
+                break
+            run_all([self.rate_try(*each) for each in wanted], self.at_once)
+        # What dropout prevents comes late: its tries are whole trainings, the best is kept.
+        tries = {
+            (name, settings): self.training(name, settings, seed=1)
+            for name, losses in tried.items()
+            for settings in dropouts(_lowest(losses))
+        }
+        run_all(tries.values(), self.at_once)
+        return {
+            name: _lowest({s: part.loss() for (of, s), part in tries.items() if of == name})
+            for name in names
+        }
+
+    def _rates_tried(self, name: str) -> Dict[Settings, float]:
+        """The validation loss of each try, up to the first that is not done."""
+        losses: Dict[Settings, float] = {}
+        while True:
+            tries = {settings: self.rate_try(name, settings) for settings in next_rates(losses)}
+            if not tries or not all(part.done for part in tries.values()):
+                return losses
+            losses.update({settings: part.loss() for settings, part in tries.items()})
+
+    def rate_try(self, name: str, settings: Settings) -> Training:
+        """Shorter than a training; its validation loss is all that is wanted."""
+        folder = self.output / "rates" / f"{name}-{settings.name}"
+        train = self._train(name, settings, 1, self.plan.rate_updates, "--no-save")
+        return Training(folder, [("train", train)])
+
+    def training(self, name: str, settings: Settings, seed: int) -> Training:
+        folder = self.output / "trained" / f"{name}-{settings.name}-{seed}"
+        train = self._train(name, settings, seed, self.plan.updates, f"--save-dir {folder}")
+        return Training(folder, [("train", train)])
+
+    def answers(self, name: str, settings: Settings, seed: int) -> Part:
+        """Suggestions of a trained model for the test, and how likely it finds what was asked."""
+        training = self.training(name, settings, seed)
+        ask = (
+            f"fairseq-generate {self._data(name)} --user-dir mtn_fairseq --task session_to_query"
+            f" --path {training.checkpoint}"
+            f" --beam {BEAM} --nbest {BEAM} --max-len-b 30 {self.plan.generation}"
+        )
+        return Part(
+            self.output / "answers" / f"{name}-{seed}",
+            [("generate", ask), ("reference", f"{ask} --score-reference")],
+            after=training,
+        )
+
+    def _train(self, name: str, settings: Settings, seed: int, updates: int, flags: str) -> str:
+        system = self.plan.systems[name]
+        if updates:
+            in_same_time = round(updates / system.cost)
+            flags += f" --max-update {in_same_time} --total-num-update {in_same_time}"
+        return (
+            f"fairseq-train {self._data(name)} --user-dir mtn_fairseq"
+            f" --task session_to_query {self.plan.training} {system.flags} {settings.flags}"
+            f" --seed {seed} {flags}"
+        )
+
+    def _data(self, name: str) -> Path:
+        kind = "pieces" if self.plan.systems[name].pieces else "words"
+        return self.output / kind / "data-bin"
+
+
+def _lowest(losses: Dict[Settings, float]) -> Settings:
+    return min(losses, key=lambda settings: losses[settings])
