@@ -166,7 +166,7 @@ class Experiment:
             self.plan.about,
             f"Learning rate and dropout: {chosen}; other rows take those of the model they vary.",
         ]
-        contents = manifest(self.output, self.plan.title, about, self.rows(settings))
+        contents = manifest(self.output, self.plan, about, self.rows(settings))
         (self.output / "report.json").write_text(json.dumps(contents, indent=1) + "\n")
 
 
@@ -181,6 +181,10 @@ def run_or_print(experiment: Experiment, dry_run: bool, budget: Dict[str, int]) 
     experiment.run()
 
 
+def line_numbers(text: str) -> List[int]:
+    return [int(number) for number in text.split(",")]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -189,9 +193,17 @@ def main() -> None:
     add("log", type=Path, help="what users_to_log.py wrote")
     add("--output", type=Path, default=Path("runs/aol_small"), help="folder (%(default)s)")
     add("--seeds", type=int, default=3, help="of each model (%(default)s)")
-    add("--updates", type=int, default=1600, help="of the flat Transformer (%(default)s)")
-    add("--rate-updates", type=int, default=400, help="of its tries of a rate (%(default)s)")
+    add("--updates", type=int, default=1300, help="of the flat Transformer (%(default)s)")
+    add("--rate-updates", type=int, default=300, help="of its tries of a rate (%(default)s)")
     add("--pecos", metavar="PYTHON", default="", help="a Python with libpecos: the rival, too")
+    add(
+        "--sample-lines",
+        metavar="N,N",
+        type=line_numbers,
+        default=[],
+        help="lines of words/text/test whose suggestions the report shows (none): they are "
+        "people's queries, so look at them first",
+    )
     add("--at-once", type=int, default=2, help="parts at the same time, a core each (%(default)s)")
     add("--dry-run", action="store_true", help="print the commands and do nothing")
     args = parser.parse_args()
@@ -199,7 +211,7 @@ def main() -> None:
     plan = Plan(
         title="The paper's experiment on an excerpt of the AOL log",
         about=f"1000 users, {args.seeds} seeds. All models train for the same time, that of "
-        f"{args.updates} updates of the flat Transformer, of about 164 pairs, drawn at random. "
+        f"{args.updates} updates of the flat Transformer, of about 82 pairs, drawn at random. "
         f"Learning rate (in the time of {args.rate_updates}), then dropout are chosen on "
         "validation data with seed 1.",
         systems=SYSTEMS,
@@ -208,7 +220,7 @@ def main() -> None:
         pecos=args.pecos and str(Path(args.pecos).absolute()),
         settings={},
         training="--optimizer fused_adam --adam-betas '(0.9, 0.98)' --clip-norm 1.0"
-        " --lr-scheduler polynomial_decay --warmup-updates 200 --train-batches random --cpu"
+        " --lr-scheduler polynomial_decay --train-batches random --cpu"
         " --no-epoch-checkpoints --log-format simple --log-interval 100",
         updates=args.updates,
         rate_updates=args.rate_updates,
@@ -217,6 +229,7 @@ def main() -> None:
         threshold=5,
         pieces=4000,
         seeds=args.seeds,
+        sample_lines=args.sample_lines,
     )
     run_or_print(Experiment(plan, [args.log], args.output, args.at_once), args.dry_run, budget)
 

@@ -7,6 +7,8 @@ from parts import Part, Training, run_all
 from plan import Plan
 from recipes import BEAM, Settings, dropouts, next_rates
 
+_WARM_UP = 8  # the first eighth, of a short try too
+
 
 class Models:
     """All that fairseq-train and fairseq-generate do in an experiment.
@@ -88,6 +90,7 @@ class Models:
         if updates:
             in_same_time = round(updates / system.cost)
             flags += f" --max-update {in_same_time} --total-num-update {in_same_time}"
+            flags += f" --warmup-updates {in_same_time // _WARM_UP}"
         return (
             f"fairseq-train {self._data(name)} --user-dir mtn_fairseq"
             f" --task session_to_query {self.plan.training} {system.flags} {settings.flags}"

@@ -1,6 +1,6 @@
 """What an experiment compares, and in which way."""
 
-from typing import Dict, List, NamedTuple
+from typing import Dict, List, NamedTuple, Sequence
 
 from recipes import ListMaker, Settings, System
 
@@ -25,6 +25,8 @@ class Plan(NamedTuple):
         threshold: words seen less often in training are <unk>
         pieces: how many word pieces, for systems that read them
         seeds: how many
+        sample_lines: of the test text, that the report may show; people's queries, so look first
+        attention_of: the system whose session level the report draws, for these lines
     """
 
     title: str
@@ -42,3 +44,5 @@ class Plan(NamedTuple):
     threshold: int
     pieces: int
     seeds: int
+    sample_lines: Sequence[int] = ()
+    attention_of: str = "mtn"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import List, NamedTuple, Optional, Tuple
 
 from parts import Part, Training
+from plan import Plan
 from recipes import System
 
 
@@ -55,16 +56,19 @@ def evaluation(output: Path, rows: List[Row]) -> Part:
     return Part(output / "scores", [("evaluate", command)])
 
 
-def manifest(output: Path, title: str, about: List[str], rows: List[Row]) -> dict:
-    """report.json: what mtn-report is to show. No sample lines: these are people's queries."""
+def manifest(output: Path, plan: Plan, about: List[str], rows: List[Row]) -> dict:
+    """report.json: what mtn-report is to show."""
+    (attention,) = [row.label for row in rows if row.name == plan.attention_of]
     return {
         "schema": 1,
-        "title": title,
+        "title": plan.title,
         "about": about,
         "stats": "words/text/stats.json",
         "evaluations": ["scores.json"],
         "data": "words/data-bin",
         "test": "words/text/test",
+        "sample_lines": list(plan.sample_lines),
+        "attention": attention,
         "systems": [_entry(output, row) for row in rows],
     }
 

@@ -60,28 +60,30 @@ def test_rates_are_doubled_or_halved_while_that_helps():
         losses = {}
         while tries := next_rates(losses):
             losses.update({tried: abs(tried.rate - best) for tried in tries})
-        assert {settings.dropout for settings in losses} == {0.2}
+        assert {settings.dropout for settings in losses} == {0.1}
         return [settings.rate for settings in losses]
 
     assert rates_tried(0.005) == [0.004, 0.008, 0.002]
     assert rates_tried(0.008) == [0.004, 0.008, 0.016]
     assert rates_tried(0.0015) == [0.004, 0.008, 0.002, 0.001]
     assert rates_tried(9)[-1] == 0.064 and rates_tried(0)[-1] == 0.0005
-    assert dropouts(Settings(0.5, 0.2)) == [Settings(0.5, d) for d in (0.1, 0.2)]
+    assert dropouts(Settings(0.5, 0.1)) == [Settings(0.5, d) for d in (0.0, 0.1)]
 
 
 def test_small_models_differ_in_what_is_compared_only(small):
     runs = [args for args in trained(small) if not args.no_save]
     assert len(runs) == 2 * 13 and {args.seed for args in runs} == {1, 2}
-    for flag in ("optimizer", "warmup_updates", "clip_norm", "lr_scheduler", "cpu"):
+    for flag in ("optimizer", "clip_norm", "lr_scheduler", "cpu"):
         assert len({str(getattr(args, flag)) for args in runs}) == 1, flag
     updates = {args.max_update for args in runs if args.arch == "transformer_session"}
-    assert 1600 in updates
-    assert all(float(args.total_num_update) == args.max_update for args in runs)
+    assert 1300 in updates
+    for args in trained(small):
+        assert float(args.total_num_update) == args.max_update
+        assert args.warmup_updates == args.max_update // 8
     # Whole sessions, of 2.6 pairs, or pairs.
     whole = {"mtn", "hlstm", "mnsrf"}
-    assert {args.batch_size for args in runs if args.arch in whole} == {64}
-    assert {args.batch_size for args in runs if args.arch not in whole} == {164}
+    assert {args.batch_size for args in runs if args.arch in whole} == {32}
+    assert {args.batch_size for args in runs if args.arch not in whole} == {82}
 
 
 def test_what_is_made_is_what_is_read(paper, small):
