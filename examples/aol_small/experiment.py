@@ -119,8 +119,8 @@ class Experiment:
             chosen = settings[self.plan.systems[base].settings_of or base]
             parts = [
                 suggester(self.output, name, maker, self.models.training(base, chosen, seed), seed)
-                for seed in self.seeds
                 for name, maker in self.plan.suggesters.items()
+                for seed in self.seeds
             ]
         if self.plan.pecos:
             parts += [pecos(self.output, self.plan.pecos, seed) for seed in self.seeds]
@@ -197,6 +197,13 @@ def main() -> None:
     add("--rate-updates", type=int, default=300, help="of its tries of a rate (%(default)s)")
     add("--pecos", metavar="PYTHON", default="", help="a Python with libpecos: the rival, too")
     add(
+        "--lists",
+        metavar="NAME,NAME",
+        type=lambda names: names.split(","),
+        default=list(SUGGESTERS),
+        help=f"which lists from all sources to make: {', '.join(SUGGESTERS)} (all)",
+    )
+    add(
         "--sample-lines",
         metavar="N,N",
         type=line_numbers,
@@ -207,6 +214,9 @@ def main() -> None:
     add("--at-once", type=int, default=2, help="parts at the same time, a core each (%(default)s)")
     add("--dry-run", action="store_true", help="print the commands and do nothing")
     args = parser.parse_args()
+    unknown = set(args.lists) - set(SUGGESTERS)
+    if unknown:
+        parser.error(f"--lists: no {', '.join(sorted(unknown))}")
     budget = {"updates": args.updates, "rate updates": args.rate_updates}
     plan = Plan(
         title="The paper's experiment on an excerpt of the AOL log",
@@ -215,7 +225,7 @@ def main() -> None:
         f"Learning rate (in the time of {args.rate_updates}), then dropout are chosen on "
         "validation data with seed 1.",
         systems=SYSTEMS,
-        suggesters=SUGGESTERS,
+        suggesters={name: SUGGESTERS[name] for name in args.lists},
         beam_of="mtn-copying",
         pecos=args.pecos and str(Path(args.pecos).absolute()),
         settings={},

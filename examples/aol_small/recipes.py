@@ -168,11 +168,11 @@ class ListMaker(NamedTuple):
 
 SUGGESTERS: Dict[str, ListMaker] = {
     "suggest": ListMaker("All sources, ranked"),
+    "suggest-no-repeats": ListMaker("… without repeats of the session", ""),
     "suggest-no-counts": ListMaker("… without counts", "--repeats --without counts"),
     "suggest-no-beam": ListMaker("… without the beam", "--repeats --without beam"),
     "suggest-no-edits": ListMaker("… without edits", "--repeats --without edits"),
     "suggest-unranked": ListMaker("… without the ranker", ranked=False),
-    "suggest-no-repeats": ListMaker("… without repeats of the session", ""),
 }
 
 
