@@ -21,6 +21,8 @@ from plan import Plan
 from recipes import SUGGESTERS, SYSTEMS, YARDSTICKS, Settings, next_rates
 from rows import Row, Run, evaluation, manifest
 
+CHOSEN = "settings.json"  # learning rate and dropout of each system
+
 
 class Experiment:
     """All parts, in the folder `output`.
@@ -46,6 +48,7 @@ class Experiment:
         settings = {**self.models.choose_settings(), **self.plan.settings}
         for name, chosen in settings.items():
             tell(f"{name}: {chosen.name}")
+        write_settings(self.output / CHOSEN, settings)
         tell("== models")
         run_all(self.answers(settings), self.at_once)
         tell("== suggestions from all sources")
@@ -170,12 +173,22 @@ class Experiment:
         (self.output / "report.json").write_text(json.dumps(contents, indent=1) + "\n")
 
 
+def read_settings(file: Path) -> Dict[str, Settings]:
+    chosen = json.loads(file.read_text(encoding="utf-8"))
+    return {name: Settings(**fields) for name, fields in chosen.items()}
+
+
+def write_settings(file: Path, settings: Dict[str, Settings]) -> None:
+    chosen = {name: each._asdict() for name, each in settings.items()}
+    file.write_text(json.dumps(chosen, indent=1) + "\n", encoding="utf-8")
+
+
 def run_or_print(experiment: Experiment, dry_run: bool, budget: Dict[str, int]) -> None:
     """A folder that was begun with another log or budget is refused."""
     if dry_run:
         return experiment.print_commands()
     settings = json.dumps({"logs": experiment.logs, **budget}) + "\n"
-    begun = once(experiment.output / "settings.json", lambda: settings)
+    begun = once(experiment.output / "budget.json", lambda: settings)
     if begun != settings:
         sys.exit(f"{experiment.output} was begun with {begun.strip()}: name another --output")
     experiment.run()
@@ -193,13 +206,19 @@ def main() -> None:
     add("log", type=Path, help="what users_to_log.py wrote")
     add("--output", type=Path, default=Path("runs/aol_small"), help="folder (%(default)s)")
     add("--seeds", type=int, default=3, help="of each model (%(default)s)")
-    add("--updates", type=int, default=1300, help="of the flat Transformer (%(default)s)")
+    add("--updates", type=int, default=2600, help="of the flat Transformer (%(default)s)")
     add("--rate-updates", type=int, default=300, help="of its tries of a rate (%(default)s)")
+    add(
+        "--settings",
+        type=Path,
+        help=f"a file like {CHOSEN} of an earlier run: learning rates and dropouts are those, and "
+        "none are tried",
+    )
     add("--pecos", metavar="PYTHON", default="", help="a Python with libpecos: the rival, too")
     add(
         "--lists",
         metavar="NAME,NAME",
-        type=lambda names: names.split(","),
+        type=lambda names: [name for name in names.split(",") if name],
         default=list(SUGGESTERS),
         help=f"which lists from all sources to make: {', '.join(SUGGESTERS)} (all)",
     )
@@ -218,17 +237,22 @@ def main() -> None:
     if unknown:
         parser.error(f"--lists: no {', '.join(sorted(unknown))}")
     budget = {"updates": args.updates, "rate updates": args.rate_updates}
+    how_chosen = (
+        f"Learning rates and dropouts are those of {args.settings.name}, chosen on validation data"
+        if args.settings
+        else f"Learning rates (in the time of {args.rate_updates}), then dropouts are chosen on "
+        "validation data"
+    )
     plan = Plan(
         title="The paper's experiment on an excerpt of the AOL log",
         about=f"1000 users, {args.seeds} seeds. All models train for the same time, that of "
         f"{args.updates} updates of the flat Transformer, of about 82 pairs, drawn at random. "
-        f"Learning rate (in the time of {args.rate_updates}), then dropout are chosen on "
-        "validation data with seed 1.",
+        f"{how_chosen} with seed 1.",
         systems=SYSTEMS,
         suggesters={name: SUGGESTERS[name] for name in args.lists},
         beam_of="mtn-copying",
         pecos=args.pecos and str(Path(args.pecos).absolute()),
-        settings={},
+        settings=read_settings(args.settings) if args.settings else {},
         training="--optimizer fused_adam --adam-betas '(0.9, 0.98)' --clip-norm 1.0"
         " --lr-scheduler polynomial_decay --train-batches random --cpu"
         " --no-epoch-checkpoints --log-format simple --log-interval 100",
