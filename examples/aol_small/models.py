@@ -7,6 +7,7 @@ from parts import Part, Training, run_all
 from plan import Plan
 from recipes import BEAM, Settings, dropouts, next_rates
 
+_NEVER = 10000  # subtracted from the score of <unk>
 _WARM_UP = 8  # the first eighth, of a short try too
 
 
@@ -81,7 +82,12 @@ class Models:
         )
         return Part(
             self.output / "answers" / f"{name}-{seed}",
-            [("generate", ask), ("reference", f"{ask} --score-reference")],
+            [
+                # People are suggested words, never <unk>; the paper counts it as a word.
+                ("generate", f"{ask} --unkpen {_NEVER}"),
+                ("with-unk", ask),
+                ("reference", f"{ask} --score-reference"),
+            ],
             after=training,
         )
 

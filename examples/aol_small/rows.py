@@ -14,7 +14,8 @@ class Run(NamedTuple):
 
     Args:
         name: in the scores
-        answers: the folder; of a trained model, `reference.log` has its perplexity
+        answers: the folder; of a trained model, `with-unk.log` has those in which it may
+            say <unk>, `reference.log` its perplexity
         seed: if there are several
         training: of a trained model
     """
@@ -41,7 +42,10 @@ def evaluation(output: Path, rows: List[Row]) -> Part:
     runs = [run for row in rows for run in row.runs]
     flags = [f"{run.name}={run.answers}/generate.log" for run in runs]
     flags += [
-        f"--perplexity {run.name}={run.answers}/reference.log" for run in runs if run.training
+        f"--perplexity {run.name}={run.answers}/reference.log"
+        f" --with-unk {run.name}={run.answers}/with-unk.log"
+        for run in runs
+        if run.training
     ]
     flags += [
         f"--runs {row.name}={','.join(run.name for run in row.runs)}"

@@ -16,7 +16,9 @@ from .output import standard_output
 def main(argv: Optional[Sequence[str]] = None) -> None:
     parser = _parser()
     args = parser.parse_args(argv)
-    systems = _systems(parser, args.system, args.perplexity)
+    if args.with_unk and args.dict is None:
+        parser.error("--with-unk: scores with <unk> as a token need --dict")
+    systems = _systems(parser, args.system, args.perplexity, args.with_unk)
     result = evaluate(
         systems,
         args.test,
@@ -79,6 +81,14 @@ def _parser() -> argparse.ArgumentParser:
         help="output of fairseq-generate --score-reference by the model of this system",
     )
     add(
+        "--with-unk",
+        action="append",
+        default=[],
+        metavar="NAME=FILE",
+        help="another output of this system, in which it may say <unk>: scored with <unk> as a "
+        "token, in the place of the one that is scored on raw text",
+    )
+    add(
         "--at",
         type=_ranks,
         default=list(AT),
@@ -92,17 +102,25 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _systems(
-    parser: argparse.ArgumentParser, systems: Sequence[str], perplexities: Sequence[str]
+    parser: argparse.ArgumentParser,
+    systems: Sequence[str],
+    perplexities: Sequence[str],
+    with_unk: Sequence[str],
 ) -> List[System]:
     files: Dict[str, List[str]] = {}
     for given in systems:
         name, path = _named(given)
         files.setdefault(name, []).append(path)
-    of_name = dict(map(_named, perplexities))
-    for name in of_name:
-        if name not in files:
-            parser.error(f"--perplexity {name}=…: no system {name!r}, only {', '.join(files)}")
-    return [System(name, paths, of_name.get(name)) for name, paths in files.items()]
+    further = {"--perplexity": perplexities, "--with-unk": with_unk}
+    of_flag = {flag: dict(map(_named, given)) for flag, given in further.items()}
+    for flag, of_name in of_flag.items():
+        for name in of_name:
+            if name not in files:
+                parser.error(f"{flag} {name}=…: no system {name!r}, only {', '.join(files)}")
+    return [
+        System(name, paths, *(of_name.get(name) for of_name in of_flag.values()))
+        for name, paths in files.items()
+    ]
 
 
 def _named(given: str) -> Tuple[str, str]:

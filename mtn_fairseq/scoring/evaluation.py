@@ -31,6 +31,7 @@ class System(NamedTuple):
     name: str
     files: List[str]  # several where it was generated in shards
     perplexity: Optional[str] = None  # an output of fairseq-generate --score-reference
+    with_unk: Optional[str] = None  # what is scored with <unk> as a token, if it is another output
 
 
 class _Text(NamedTuple):
@@ -130,8 +131,10 @@ def _read_test(
 
 
 def _score_system(system: System, test: _Test) -> _Scored:
-    log = read_system(*system.files, pairs=len(test.pairs))
-    check_same_next_queries(" + ".join(system.files), log.pairs, test.prefix, test.next_queries)
+    log = _read_log(system.files, test)
+    logs = {"raw": log, "unk": log}
+    if system.with_unk is not None and "unk" in test.texts:
+        logs["unk"] = _read_log([system.with_unk], test)
     perplexity = None
     if system.perplexity is not None:
         found = read_perplexity(system.perplexity, test.prefix, test.next_queries)
@@ -139,8 +142,8 @@ def _score_system(system: System, test: _Test) -> _Scored:
     rows = {}
     by_way = {}
     for name, text in test.texts.items():
-        ranked = [list(map(text.way.suggestion, pair.ranked)) for pair in log.pairs]
-        rows[name] = pair_rows(ranked, text.next_queries, test.at, log.nbest)
+        ranked = [list(map(text.way.suggestion, pair.ranked)) for pair in logs[name].pairs]
+        rows[name] = pair_rows(ranked, text.next_queries, test.at, logs[name].nbest)
         first = [suggestions[0] for suggestions in ranked]
         by_way[name] = {
             **_figures(rows[name], test.at),
@@ -149,6 +152,7 @@ def _score_system(system: System, test: _Test) -> _Scored:
     result = {
         "name": system.name,
         "files": system.files,
+        "with_unk": system.with_unk,
         "nbest": log.nbest,
         "empty": sum(not pair.ranked[0] for pair in log.pairs),
         "perplexity": perplexity,
@@ -157,7 +161,14 @@ def _score_system(system: System, test: _Test) -> _Scored:
             kind: _by_group(grouping, rows, test.at) for kind, grouping in test.groups.items()
         },
     }
-    return _Scored(result, rows, _notes(system.name, log, test.at))
+    notes = [note for each in logs.values() for note in _notes(system.name, each, test.at)]
+    return _Scored(result, rows, list(dict.fromkeys(notes)))
+
+
+def _read_log(files: Sequence[str], test: _Test) -> GenerateLog:
+    log = read_system(*files, pairs=len(test.pairs))
+    check_same_next_queries(" + ".join(files), log.pairs, test.prefix, test.next_queries)
+    return log
 
 
 def _compared_names(

@@ -1,5 +1,6 @@
 """The experiments of examples/aol and examples/aol_small: what they would run, and their parts."""
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -99,7 +100,11 @@ def test_what_is_made_is_what_is_read(paper, small):
         (evaluate,) = [line for line in lines if line[0] == "mtn-evaluate"]
         systems = [word for word in evaluate if word.endswith("/generate.log")]
         answers = sum("--nbest" in line or line[0] == "mtn-suggest" for line in lines)
-        assert len(systems) == answers - sum("--score-reference" in line for line in lines)
+        further = [word for word in evaluate if re.search(r"/(reference|with-unk)\.log$", word)]
+        assert len(systems) + len(further) == answers
+        # Of a model: what never says <unk>, what may, and how likely it finds what was asked.
+        asked = [line for line in lines if line[0] == "fairseq-generate"]
+        assert sum("--unkpen" in line for line in asked) == len(asked) / 3 == len(further) / 2
 
 
 def test_a_list_is_made_of_what_was_trained_counted_and_fitted(small):

@@ -72,6 +72,38 @@ def test_unknown_words_as_one_token_the_papers_way(text):
     assert result["systems"][0]["raw"] == evaluated(text, at=[3])["systems"][0]["raw"]
 
 
+def test_each_way_may_have_an_output_of_its_own(text):
+    """Raw text: what never says <unk>; with <unk> as a token: what may."""
+    said = [["b c"], ["a b"], ["d"], ["d"]]
+    forbidden = [
+        answer._replace(next_query=query, ranked=ranked)
+        for answer, query, ranked in zip(TRUTH, SHOWN, said)
+    ]
+    write_log(text / "forbidden.log", forbidden)
+    paths = {name: str(text / f"{name}.log") for name in ("forbidden", "model")}
+    options = {"dictionary": str(text / "dict.next.txt"), "at": [1]}
+    alone = {
+        name: evaluated(text, System("model", [path]), **options)["systems"][0]
+        for name, path in paths.items()
+    }
+    both = System("model", [paths["forbidden"]], with_unk=paths["model"])
+    (model,) = evaluated(text, both, **options)["systems"]
+    assert model["raw"] == alone["forbidden"]["raw"] != alone["model"]["raw"]
+    assert model["unk"] == alone["model"]["unk"] != alone["forbidden"]["unk"]
+    for group, of_raw, of_unk in zip(
+        *(found["groups"]["position"] for found in (model, alone["forbidden"], alone["model"]))
+    ):
+        assert group["raw"] == of_raw["raw"] and group["unk"] == of_unk["unk"]
+    assert model["with_unk"] == paths["model"] and alone["model"]["with_unk"] is None
+
+
+def test_the_other_output_must_answer_the_same_pairs(text):
+    write_log(text / "fewer.log", TRUTH[:2])
+    system = System("model", [str(text / "model.log")], with_unk=str(text / "fewer.log"))
+    with pytest.raises(InputError, match=r"fewer\.log"):
+        evaluated(text, system, dictionary=str(text / "dict.next.txt"))
+
+
 def test_words_as_they_are_scored():
     raw = RawText()
     assert raw.suggestion("a <unk> b<unk>c <unk><unk>") == "a <unk> <unk> <unk>"
@@ -380,7 +412,9 @@ def test_a_path_alone_is_its_name_and_one_name_may_have_shards(text, capfd):
         main([one, "--test", str(text / "test")])
 
 
-@pytest.mark.parametrize("flags", ["--at 0", "--at x", "--samples 0", "--perplexity other=x"])
+@pytest.mark.parametrize(
+    "flags", ["--at 0", "--at x", "--samples 0", "--perplexity other=x", "--with-unk m=x"]
+)
 def test_bad_flags(text, capfd, flags):
     with pytest.raises(SystemExit):
         main([f"m={text}/model.log", "--test", str(text / "test"), *flags.split()])
