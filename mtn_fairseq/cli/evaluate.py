@@ -5,12 +5,16 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, Iterable, List, Optional, Sequence, Tuple, TypeVar
 
+from ..errors import InputError
 from ..scoring.evaluation import AT, System, evaluate
 from ..scoring.paired_bootstrap import SAMPLES, SEED
 from .evaluation_tables import evaluation_tables
+from .flag_types import at_least_0, at_least_1
 from .output import standard_output
+
+Value = TypeVar("Value")
 
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
@@ -18,17 +22,19 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     args = parser.parse_args(argv)
     if args.with_unk and args.dict is None:
         parser.error("--with-unk: scores with <unk> as a token need --dict")
+    if args.json is not None:
+        _check_place(Path(args.json))
     systems = _systems(parser, args.system, args.perplexity, args.with_unk)
     result = evaluate(
         systems,
         args.test,
         train=args.train,
         dictionary=args.dict,
-        baseline=args.baseline,
+        baseline=list(dict.fromkeys(args.baseline)),
         at=args.at,
         samples=args.samples,
         seed=args.seed,
-        runs=dict(map(_runs, args.runs)),
+        runs=_once(parser, "--runs", map(_runs, args.runs)),
         say=lambda note: print(f"mtn-evaluate: {note}", file=sys.stderr),
     )
     if args.json is not None:
@@ -62,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--baseline",
         action="append",
+        default=[],
         metavar="NAME",
         help="compare all others with it, by paired bootstrap; may be given several times",
     )
@@ -90,13 +97,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     add(
         "--at",
-        type=_ranks,
+        type=ranks,
         default=list(AT),
         metavar="K,K",
         help=f"ranks for MRR@K and hit@K (default: {','.join(map(str, AT))})",
     )
-    add("--samples", type=_above_0, default=SAMPLES, metavar="N", help="default: %(default)s")
-    add("--seed", type=int, default=SEED, help="of the bootstrap (default: %(default)s)")
+    add("--samples", type=at_least_1, default=SAMPLES, metavar="N", help="default: %(default)s")
+    add("--seed", type=at_least_0, default=SEED, help="of the bootstrap (default: %(default)s)")
     add("--json", metavar="FILE", help="write everything there too")
     return parser
 
@@ -112,7 +119,7 @@ def _systems(
         name, path = _named(given)
         files.setdefault(name, []).append(path)
     further = {"--perplexity": perplexities, "--with-unk": with_unk}
-    of_flag = {flag: dict(map(_named, given)) for flag, given in further.items()}
+    of_flag = {flag: _once(parser, flag, map(_named, given)) for flag, given in further.items()}
     for flag, of_name in of_flag.items():
         for name in of_name:
             if name not in files:
@@ -131,18 +138,30 @@ def _named(given: str) -> Tuple[str, str]:
 
 def _runs(given: str) -> Tuple[str, List[str]]:
     name, _, runs = given.partition("=")
+    if not name or not all(runs.split(",")):
+        raise InputError(f"--runs {given!r}", "write NAME=RUN,RUN")
     return name, runs.split(",")
 
 
-def _ranks(text: str) -> List[int]:
-    return sorted(set(map(_above_0, text.split(","))))
+def _once(
+    parser: argparse.ArgumentParser, flag: str, given: Iterable[Tuple[str, Value]]
+) -> Dict[str, Value]:
+    found: Dict[str, Value] = {}
+    for name, value in given:
+        if name in found:
+            parser.error(f"{flag} {name}=… twice; of several parts, make one file")
+        found[name] = value
+    return found
 
 
-def _above_0(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
+def ranks(text: str) -> List[int]:
+    return sorted(set(map(at_least_1, text.split(","))))
+
+
+def _check_place(file: Path) -> None:
+    """Before all the work, not after it."""
+    if file.is_dir() or not file.absolute().parent.is_dir():
+        raise InputError("cannot be written", "name a file in a folder that is there", file)
 
 
 def _write_whole(path: str, content: str) -> None:

@@ -107,7 +107,12 @@ def _figure(name: str, value: Optional[float]) -> str:
 
 def _same_pairs(position: Sequence[dict], earlier: Sequence[dict]) -> bool:
     """Whether the two groupings are one: without a history, they are."""
-    return [group["pairs"] for group in position] == [group["pairs"] for group in earlier]
+    numbered = [(group["group"], group["pairs"]) for group in position]
+    return numbered == [(_one_more(group["group"]), group["pairs"]) for group in earlier]
+
+
+def _one_more(label: str) -> str:
+    return str(int(label) + 1) if label.isdecimal() else label
 
 
 def _titled(title: str, rows: List[Row]) -> Iterator[str]:

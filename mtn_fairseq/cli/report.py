@@ -28,7 +28,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     folder = Path(args.output)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
+    except (FileExistsError, NotADirectoryError):
         raise InputError("not a folder", "name another --output", folder) from None
     with standard_output() as out:
         for name, content in files.items():

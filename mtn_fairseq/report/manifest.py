@@ -81,6 +81,8 @@ def read_manifest(experiment: str) -> Manifest:
 def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", "name a file", path) from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         line = getattr(error, "lineno", None)
         raise InputError(f"not JSON ({error})", "write it again", path, line) from None

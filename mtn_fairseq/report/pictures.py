@@ -303,6 +303,8 @@ def _png(drawing: "Drawing") -> bytes:
 
 def _legend(drawing: "Drawing", axes: "Axes") -> None:
     handles, labels = axes.get_legend_handles_labels()
+    if not labels:
+        return
     fitting = int(WIDTH / (0.75 + _LETTER * max(map(len, labels))))
     columns = max(1, min(len(labels), fitting))
     drawing.legend(handles, labels, loc="outside upper center", ncols=columns)

@@ -9,10 +9,12 @@ from .manifest import Manifest, System, read_json
 SCHEMA = 1
 FIGURES = ("1-gram", "2-gram", "3-gram", "4-gram", "bleu", "exact", "mrr@10")
 TEXTS = ("raw", "unk")
+_ENTRIES = {"schema", "systems", "test", "signature", "notes"}
 # What makes evaluations comparable, and what to do where it differs.
 _SAME = {
     "sha256": ("another test set", "evaluate all systems on one test text"),
     "unknown_words": ("another dictionary", "evaluate all systems with the same --dict"),
+    "unknown_sha256": ("another dictionary", "evaluate all systems with the same --dict"),
 }
 
 
@@ -91,6 +93,7 @@ def read_evaluations(manifest: Manifest) -> Optional[Evaluations]:
         notes += result["notes"]
         comparisons += result.get("comparisons", [])
     _check_names(manifest, of_name)
+    _check_compared(manifest, comparisons)
     return Evaluations(read[0]["test"], read[0]["signature"], of_name, notes, comparisons)
 
 
@@ -102,7 +105,7 @@ def unshown(manifest: Manifest, evaluations: Evaluations) -> List[str]:
 
 def _read(path: Path) -> dict:
     result = read_json(path)
-    if not isinstance(result, dict) or result.get("schema") != SCHEMA or "systems" not in result:
+    if not isinstance(result, dict) or not result.keys() >= _ENTRIES or result["schema"] != SCHEMA:
         raise InputError(
             f"no evaluation of schema {SCHEMA}", "give a file of `mtn-evaluate --json`", path
         )
@@ -111,14 +114,42 @@ def _read(path: Path) -> dict:
 
 def _check_same(first_path: Path, first: dict, path: Path, result: dict) -> None:
     for name, (reason, remedy) in _SAME.items():
-        if result["test"][name] != first["test"][name]:
+        if result["test"].get(name) != first["test"].get(name):
             raise InputError(f"{reason} than {first_path}", remedy, path)
+    if _seen(result) != _seen(first):
+        raise InputError(
+            f"another training text than {first_path}",
+            "evaluate all systems with the same --train",
+            path,
+        )
     if result["signature"] != first["signature"]:
         raise InputError(
             f"BLEU counted otherwise than in {first_path}",
             "evaluate all with one version of sacrebleu",
             path,
         )
+
+
+def _seen(result: dict) -> List[int]:
+    """How many next queries the training text has, and has not."""
+    groups = result["systems"][0]["groups"] if result["systems"] else {}
+    return [group["pairs"] for group in groups.get("seen", [])]
+
+
+def _check_compared(manifest: Manifest, comparisons: Sequence[dict]) -> None:
+    found = [tuple(map(each.get, ("system", "baseline", "text", "figure"))) for each in comparisons]
+    if len(set(found)) != len(found):
+        raise InputError(
+            "the evaluations compare the same systems twice", "leave one out", manifest.file
+        )
+    names = {name for system, baseline, *_ in found for name in (system, baseline)}
+    for system in manifest.systems:
+        if names and system.compared is not None and system.compared not in names:
+            raise InputError(
+                f"{system.label}: `compared` is {system.compared!r}, which no comparison has",
+                f"they have {', '.join(sorted(map(str, names)))}",
+                manifest.file,
+            )
 
 
 def _check_names(manifest: Manifest, of_name: Dict[str, dict]) -> None:

@@ -98,17 +98,19 @@ def _how_to_read(inputs: Inputs) -> Iterator[Block]:
         f"{test['pairs']:,} test pairs, every one scored by every system. Precisions, exact match "
         f"and MRR@10 are in percent. BLEU: {evaluations.signature}."
     )
-    unknown = ""
+    with_unk = ""
     if test["unknown_words"] is not None:
         share = 100 * test["unknown_words"] / test["words"]
-        unknown = f" ({share:.1f} % of the words of the next queries)"
+        with_unk = (
+            f"Below it, with <unk>, the paper's way: every unknown word ({share:.1f} % of the "
+            "words of the next queries) is one token, <unk>, and matches. "
+        )
     yield Paragraph(
         "Raw text is the headline: suggestions are held against what was really asked, and an "
-        "<unk> never matches. Below it, with <unk>, the paper's way: every unknown word"
-        f"{unknown} is one token, <unk>, and matches. The paper's figures are those of the whole "
-        "AOL log, at its sizes. The best of ours in each column, yardsticks counted, is bold. "
-        "Layers: Q over tokens of a query, S over queries, D of the decoder. MB are those of "
-        "single precision, with the number of parameters."
+        f"<unk> never matches. {with_unk}The paper's figures are those of the whole AOL log, at "
+        "its sizes. The best of ours in each column, yardsticks counted, is bold. Layers: Q over "
+        "tokens of a query, S over queries, D of the decoder. MB are those of single precision, "
+        "with the number of parameters."
     )
     if any(len(evaluations.results(system)) > 1 for system in inputs.manifest.systems):
         yield Paragraph(
@@ -122,13 +124,17 @@ def _data(inputs: Inputs) -> Iterator[Block]:
         yield Paragraph("Left out: no stats.")
         return
     stats = read_json(inputs.manifest.stats)
-    if not isinstance(stats, dict) or not SPLITS.keys() <= stats.get("splits", {}).keys():
+    splits = stats.get("splits") if isinstance(stats, dict) else None
+    if (
+        not isinstance(splits, dict)
+        or not SPLITS.keys() <= splits.keys()
+        or not isinstance(stats.get("vocabulary"), int)
+    ):
         raise InputError(
             "no counts of train, valid and test",
             "give the stats.json of mtn-log-to-sessions",
             inputs.manifest.stats,
         )
-    splits = stats["splits"]
     ours = sum(split["sessions"] for split in splits.values())
     theirs = sum(split.sessions for split in paper.SPLITS.values())
     rows = []
@@ -193,6 +199,10 @@ def _differences(inputs: Inputs) -> Iterator[Block]:
     """Only where systems were compared: a table a baseline."""
     evaluations = inputs.evaluations
     if evaluations is None:
+        return
+    if not evaluations.comparisons:
+        if any(system.compared is not None for system in inputs.manifest.systems):
+            yield Paragraph("Left out: the evaluations compare nothing (mtn-evaluate --baseline).")
         return
     for baseline in inputs.manifest.systems:
         for text in TEXTS:

@@ -25,9 +25,12 @@ def read_curve(path: Path) -> Curve:
     An update that a resumed run repeats counts as it was the last time.
     """
     found: Dict[str, Dict[int, float]] = {"train_inner": {}, "valid": {}}
+    if not path.is_file():
+        raise InputError("not a file", "give all that fairseq-train printed", path)
     with open(path, encoding="utf-8", errors="replace") as stream:
         for line in stream:
-            match = _LINE.search(line)
+            # The last line of a run that was cut may be broken off, with half a number at its end.
+            match = _LINE.search(line) if line.endswith("\n") else None
             fields = _fields(match[2]) if match else {}
             loss = fields.get("nll_loss", fields.get("loss"))
             if match and loss is not None and "num_updates" in fields:
@@ -40,6 +43,10 @@ def read_curve(path: Path) -> Curve:
 
 
 def _fields(text: str) -> Dict[str, float]:
-    if text.startswith("{"):
-        text = ", ".join(f"{name}={value}" for name, value in json.loads(text).items())
-    return {name: float(value) for name, value in _FIELD.findall(text)}
+    """Of a line that a resumed run broke in the middle, none."""
+    try:
+        if text.startswith("{"):
+            text = ", ".join(f"{name}={value}" for name, value in json.loads(text).items())
+        return {name: float(value) for name, value in _FIELD.findall(text)}
+    except ValueError:
+        return {}

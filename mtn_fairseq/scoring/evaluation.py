@@ -126,6 +126,11 @@ def _read_test(
         ways["unk"] = UnknownAsToken(known_words(dictionary))
     pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(test)]
     asked = [pair.next_query for pair in pairs]
+    if not all(asked):
+        line = asked.index("") + 1
+        raise InputError(
+            "a next query without words", "prepare the text again", f"{test}.next", line
+        )
     texts = {name: _Text(way, list(map(way.next_query, asked))) for name, way in ways.items()}
     return _Test(test, pairs, asked, texts, group_pairs(pairs, train), at)
 
@@ -185,7 +190,7 @@ def _compared_names(
             raise InputError(f"{run!r} is a run twice", "name it once")
     alone = [name for name in systems if name not in of_runs]
     for name in runs:
-        if name in alone:
+        if name in systems:
             raise InputError(f"runs of the name of a system, {name!r}", "name each differently")
     names = {**{name: [name] for name in alone}, **{name: list(runs[name]) for name in runs}}
     for baseline in baselines:
@@ -200,8 +205,9 @@ def _compared_names(
 
 def _describe(test: _Test) -> dict:
     words = sum(len(query.split()) for query in test.next_queries)
-    unknown = None
+    unknown = unknown_sha256 = None
     if "unk" in test.texts:
+        unknown_sha256 = fingerprint(test.texts["unk"].next_queries)
         unknown = sum(query.split().count(UNKNOWN) for query in test.texts["unk"].next_queries)
     return {
         "text": test.prefix,
@@ -210,6 +216,7 @@ def _describe(test: _Test) -> dict:
         "unknown_words": unknown,
         "length": words / len(test.pairs),
         "sha256": fingerprint(test.next_queries),
+        "unknown_sha256": unknown_sha256,
     }
 
 
@@ -220,6 +227,12 @@ def _notes(name: str, log: GenerateLog, at: Sequence[int]) -> List[str]:
         notes.append(
             f"{name}: no MRR and hit at {', '.join(short)}, it has {log.nbest} suggestions a pair "
             f"at most; generate with --nbest {short[-1]}."
+        )
+    fewer = sum(len(pair.ranked) < log.nbest for pair in log.pairs)
+    if fewer and not log.stated:
+        notes.append(
+            f"{name}: {fewer:,} pairs have fewer than {log.nbest} suggestions, though "
+            "fairseq-generate fills every list: lines may be lost."
         )
     if all(pair.ranked == [pair.next_query.replace("<<unk>>", UNKNOWN)] for pair in log.pairs):
         notes.append(

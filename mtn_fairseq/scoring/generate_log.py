@@ -37,6 +37,7 @@ class GenerateLog(NamedTuple):
 
     pairs: List[Suggestions]
     nbest: int  # how many suggestions each pair could have: a counted list may end before
+    stated: bool = True  # by each file itself, as those of counted lists do
 
 
 class _Open:
@@ -64,19 +65,29 @@ def read_system(*paths: str, pairs: Optional[int] = None) -> GenerateLog:
     Refused when a pair is missing or doubled; of `pairs` pairs in all, if that is known.
     """
     found: Dict[int, _Open] = {}
-    stated = [_read_file(_log_file(path), found) for path in paths]
+    nbest, stated = zip(*(_read_part(_log_file(path), found) for path in paths))
     _check_complete(" + ".join(paths), found, pairs)
     ordered = [found[number] for number in range(len(found))]
-    longest = max(len(pair.ranked) for pair in ordered)
-    # fairseq-generate fills every list; how long those of a yardstick may be, its last line says.
-    nbest = min(longest if length is None else length for length in stated)
     return GenerateLog(
         [
             Suggestions(str(pair.session), str(pair.next_query), pair.ranked, pair.token_scores)
             for pair in ordered
         ],
-        nbest,
+        min(nbest),
+        all(stated),
     )
+
+
+def _read_part(path: Path, found: Dict[int, _Open]) -> Tuple[int, bool]:
+    """Adds to `found`; returns how many suggestions a pair of it could have, and if it says so.
+
+    fairseq-generate fills every list; how long those of a yardstick may be, its last line says.
+    """
+    before = set(found)
+    stated = _read_file(path, found)
+    if stated is not None:
+        return stated, True
+    return max((len(found[index].ranked) for index in found.keys() - before), default=0), False
 
 
 def _log_file(path: str) -> Path:
@@ -96,9 +107,10 @@ def _log_lines(path: Path) -> Iterator[Tuple[int, str, int, str]]:
     for number, line in enumerate(_lines(path), 1):
         if line[1:2] == "-" and line[0] in "STHDP":
             pair, tab, text = line[2:].partition("\t")
-            if pair.isdigit():
+            if pair.isascii() and pair.isdecimal():
                 if not tab:
                     raise InputError("a line without its text", _AGAIN, path, number)
+                closing = None  # of a part before this one, which may be cut off
                 yield number, line[0], int(pair), text
                 continue
         closing = _CLOSING.match(line) or closing

@@ -12,6 +12,7 @@ from .generate_log import read_system
 from .same_test_set import check_same_next_queries
 from .unknown_words import UNKNOWN
 
+_ROUNDING = 1e-3  # above 0, of the logarithm of a probability
 _REMEDY = "give the output of fairseq-generate --score-reference"
 
 
@@ -33,8 +34,13 @@ def read_perplexity(path: str, test: str, next_queries: Sequence[str]) -> Perple
             scores = list(map(float, pair.token_scores.split()))
         except ValueError:
             scores = []
-        if not scores or not math.isfinite(sum(scores)):
-            raise InputError(f"P-{number} has no finite score for each token", _REMEDY, path)
+        if not scores or not math.isfinite(sum(scores)) or max(scores) > _ROUNDING:
+            raise InputError(
+                f"P-{number} has no finite score, up to 0, of each token", _REMEDY, path
+            )
         bits -= sum(scores)
         tokens += len(scores)
-    return Perplexity(2 ** (bits / tokens), tokens)
+    try:
+        return Perplexity(2 ** (bits / tokens), tokens)
+    except OverflowError:
+        raise InputError("its perplexity is beyond all numbers", _REMEDY, path) from None

@@ -55,6 +55,7 @@ def known_words(dictionary: str) -> Container[str]:
     if not Path(dictionary).is_file():
         raise InputError("no such dictionary", "give data-bin/dict.next.txt", dictionary)
     try:
+        Path(dictionary).read_text(encoding="utf-8")  # fairseq says of no other what is wrong
         words = Dictionary.load(dictionary).symbols
     except (ValueError, RuntimeError):
         raise InputError("not a dictionary", "give data-bin/dict.next.txt", dictionary) from None

@@ -12,6 +12,7 @@ from mtn_fairseq.cli.evaluate import main
 from mtn_fairseq.cli.evaluation_tables import evaluation_tables
 from mtn_fairseq.errors import InputError
 from mtn_fairseq.scoring import RawText, System, UnknownAsToken, evaluate, known_words
+from mtn_fairseq.scoring.same_test_set import _may_be_word
 
 # A model that knows a, b, c, d; `rare` and `odd` are none of its words.
 TRUTH = [
@@ -193,6 +194,16 @@ def test_yardsticks_may_have_short_lists_and_models_may_not(text):
     assert "| model |" in table.replace("  ", "") and "–" in table
 
 
+def test_pairs_with_fewer_suggestions_are_told_of(text):
+    """fairseq-generate fills every list, so a shorter one has lost lines."""
+    (note,) = [note for note in evaluated(text)["notes"] if "lines may be lost" in note]
+    assert note.startswith("model: 3 pairs have fewer than 3 suggestions")
+    counted = "Yardstick last with nbest=3: 4 pairs\n"
+    write_log(text / "counted.log", TRUTH, counted)
+    result = evaluated(text, System("counted", [str(text / "counted.log")]))
+    assert not any("lines may be lost" in note for note in result["notes"])
+
+
 def test_names(text):
     one = System("one", [str(text / "model.log")])
     with pytest.raises(InputError, match="two systems of one name"):
@@ -201,6 +212,9 @@ def test_names(text):
         evaluated(text, one, baseline="two")
     with pytest.raises(InputError, match="nothing to compare 'one' with"):
         evaluated(text, one, baseline="one")
+    two = one._replace(name="two")
+    with pytest.raises(InputError, match="runs of the name of a system, 'one'"):
+        evaluated(text, one, two, runs={"one": ["one", "two"]})
 
 
 def test_runs_are_compared_under_one_name(text):
@@ -298,11 +312,16 @@ def test_perplexity(text):
     assert evaluated(text)["systems"][0]["perplexity"] is None
 
 
-@pytest.mark.parametrize("scores", ["", "-1 nan", "-inf -1", "-1 x"])
+@pytest.mark.parametrize("scores", ["", "-1 nan", "-inf -1", "-1 x", "-1 0.5"])
 def test_perplexity_needs_a_score_for_each_token(text, scores):
     system = reference_log(text, ["-1", "-1", scores, "-1"])
     with pytest.raises(InputError, match=r"reference.log: P-2 has no finite score"):
         evaluated(text, system)
+
+
+def test_a_perplexity_beyond_all_numbers_is_refused(text):
+    with pytest.raises(InputError, match="beyond all numbers"):
+        evaluated(text, reference_log(text, ["-3000"] * 4))
 
 
 def test_perplexity_is_that_of_what_was_asked(text):
@@ -413,7 +432,17 @@ def test_a_path_alone_is_its_name_and_one_name_may_have_shards(text, capfd):
 
 
 @pytest.mark.parametrize(
-    "flags", ["--at 0", "--at x", "--samples 0", "--perplexity other=x", "--with-unk m=x"]
+    "flags",
+    [
+        "--at 0",
+        "--at x",
+        "--samples 0",
+        "--seed -1",
+        "--perplexity other=x",
+        "--perplexity m=x --perplexity m=y",
+        "--with-unk m=x",
+        "--runs r=m --runs r=m",
+    ],
 )
 def test_bad_flags(text, capfd, flags):
     with pytest.raises(SystemExit):
@@ -437,3 +466,52 @@ def test_figures_of_no_words_at_all_are_numbers(text):
     assert set(model["raw"].values()) == {0}
     assert all(math.isfinite(value) for value in model["raw"].values())
     assert json.dumps(result, allow_nan=False)
+
+
+def test_earlier_queries_are_left_out_only_where_the_place_tells_them(tmp_path):
+    for session, told in (("a <q> b", True), ("old <session> b", False)):
+        answers = [Answer(session, "x", ["x"])]
+        write_text(tmp_path / "test", answers)
+        write_log(tmp_path / "model.log", answers)
+        tables = "\n".join(evaluation_tables(evaluated(tmp_path)))
+        assert ("there are no earlier sessions" in tables) == told
+
+
+@pytest.mark.parametrize("name", ["nowhere/scores.json", "."])
+def test_where_nothing_can_be_written_is_said_before_all_work(text, name):
+    with pytest.raises(InputError, match="cannot be written"):
+        main(["m=no such log", "--test", str(text / "test"), "--json", str(text / name)])
+
+
+def test_runs_are_named(text):
+    for runs in ("=m", "r", "r=m,"):
+        with pytest.raises(InputError, match="NAME=RUN,RUN"):
+            main([f"m={text}/model.log", "--test", str(text / "test"), "--runs", runs])
+
+
+def test_next_queries_of_no_words_are_refused(text):
+    lines = (text / "test.next").read_text(encoding="utf-8").splitlines()
+    (text / "test.next").write_text("\n".join([*lines[:2], "▁", *lines[3:], ""]), encoding="utf-8")
+    with pytest.raises(InputError, match=r"test\.next:3: a next query without words"):
+        evaluated(text)
+
+
+@pytest.mark.parametrize(
+    "shown, word, same",
+    [
+        ("<<unk>>", "anything", True),
+        ("a<<unk>>", "ab", True),
+        ("a<<unk>>", "a", False),
+        ("a<<unk>>b<<unk>>", "axbx", True),
+        ("a<<unk>>b", "aab", True),
+        ("a<<unk>>b", "ab", False),
+        ("<<unk>>b<<unk>>b", "xbxb", True),
+        ("<<unk>>b<<unk>>b", "xbb", False),
+        ("ab", "abc", False),
+        ("<<unk>>" * 40 + "x", "a" * 200, False),  # at once, where an expression would go back
+        ("<<unk>>" * 4 + "x", "aaaax", True),
+        ("<<unk>>" * 4 + "x", "aaax", False),
+    ],
+)
+def test_unknown_pieces_of_a_word(shown, word, same):
+    assert _may_be_word(shown, word) == same

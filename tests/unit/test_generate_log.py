@@ -180,3 +180,25 @@ def test_standard_input(tmp_path, monkeypatch):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
         assert len(read_system("-").pairs) == 3
         assert os.fstat(stream.fileno())  # it was not ours to close
+
+
+def test_parts_of_different_nbest_have_that_of_the_shortest(tmp_path):
+    parts = []
+    for number, answer in enumerate(ANSWERS[:2]):
+        path = tmp_path / f"part{number}.log"
+        shown = answer._replace(ranked=answer.ranked[: 2 - number])
+        path.write_text(lines_of(number, shown) + CLOSING, encoding="utf-8")
+        parts.append(str(path))
+    assert read_system(*parts).nbest == 1
+    assert read_system(parts[0]).nbest == 2
+
+
+def test_the_last_line_of_another_part_closes_nothing(tmp_path):
+    first, second = (lines_of(i, answer) for i, answer in enumerate(ANSWERS[:2]))
+    assert read(tmp_path, first + CLOSING + second + CLOSING, pairs=2).nbest == 2
+    cut = second[: second.rindex("H-1")]
+    refused(tmp_path, first + CLOSING + cut, "it was cut off", pairs=2)
+
+
+def test_a_number_is_written_in_digits(tmp_path):
+    read(tmp_path, "S-²\tx\n" + log_text(ANSWERS), pairs=3)

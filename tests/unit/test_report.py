@@ -354,14 +354,33 @@ def test_no_json_and_no_file(experiment):
     [
         ({"sha256": "f00"}, "more.json: another test set than .*scores.json; evaluate all"),
         ({"unknown_words": 3}, "more.json: another dictionary than .*scores.json"),
+        ({"unknown_sha256": "f00"}, "more.json: another dictionary than .*scores.json"),
     ],
-    ids=["test set", "dictionary"],
+    ids=["test set", "dictionary", "dictionary of as many unknown words"],
 )
 def test_evaluations_that_do_not_compare_are_refused(experiment, report, changes, reason):
     experiment.evaluate("more.json", evaluated("mtn-2", 44), **changes)
     experiment.manifest["evaluations"].append("more.json")
     with pytest.raises(InputError, match=reason):
         report()
+
+
+def test_comparisons_that_are_twice_or_nowhere_are_refused(experiment, report):
+    one = {"system": "mtn-1", "baseline": "echo", "text": "raw", "figure": "bleu"}
+    found = {**one, "difference": 1.0, "low": 0.5, "high": 1.5, "p": 0.01}
+    experiment.mtn["compared"], experiment.echo["compared"] = "mtn-1", "echo"
+    evaluation = json.loads((experiment.folder / "scores.json").read_text())
+    write_json(experiment.folder / "scores.json", {**evaluation, "comparisons": [found]})
+    assert "+1.00" in report()
+    write_json(experiment.folder / "scores.json", {**evaluation, "comparisons": [found, found]})
+    with pytest.raises(InputError, match="the same systems twice"):
+        report()
+    write_json(experiment.folder / "scores.json", {**evaluation, "comparisons": [found]})
+    experiment.mtn["compared"] = "mtnn"
+    with pytest.raises(InputError, match="`compared` is 'mtnn', which no comparison has"):
+        report()
+    write_json(experiment.folder / "scores.json", {**evaluation, "comparisons": []})
+    assert "Left out: the evaluations compare nothing" in report()
 
 
 def test_one_name_in_two_evaluations_is_refused(experiment, report):
@@ -431,6 +450,17 @@ def test_what_a_resumed_run_repeats_counts_as_it_was_last(tmp_path):
     path = tmp_path / "train.log"
     path.write_text(training_log([3.0, 2.0]) + training_log([2.75]), encoding="utf-8")
     assert read_curve(path).validation == [(100, 2.75), (200, 2.0)]
+
+
+@pytest.mark.parametrize("style", ["simple", "json"])
+def test_a_log_that_is_cut_anywhere_has_no_wrong_point(tmp_path, style):
+    path = tmp_path / "train.log"
+    text = training_log([3.25, 2.5], style)
+    whole = {100: 3.25, 200: 2.5}
+    for end in range(len(training_log([3.25], style)), len(text)):
+        for behind in ("", training_log([3.25], style)):  # resumed, behind what was cut
+            path.write_text(text[:end] + behind, encoding="utf-8")
+            assert set(read_curve(path).validation) <= set(whole.items())
 
 
 def test_a_log_without_validation_is_refused(tmp_path):
