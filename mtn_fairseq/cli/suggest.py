@@ -5,9 +5,8 @@ import sys
 from typing import Iterable, Iterator, Optional, Sequence, TextIO
 
 from ..data.session_pairs import Pair, read_pairs
-from ..data.session_text import is_separator
 from ..data.word_pieces import decode_pieces
-from ..suggestions.suggester import Suggester, Suggestion, batches
+from ..suggestions.suggester import Suggester, Suggestion, batches, has_query
 from .flag_types import at_least_1
 from .interrupts import interruptible
 from .output import standard_output
@@ -57,7 +56,7 @@ def typed_lines() -> Iterator[str]:
         sys.stdin.fileno(), encoding="utf-8", errors="surrogateescape", closefd=False
     ) as lines:
         for line in lines:
-            if not all(map(is_separator, line.split())):
+            if has_query(line):
                 yield line
 
 

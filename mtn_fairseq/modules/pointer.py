@@ -27,10 +27,10 @@ class Copying(NamedTuple):
 
     def mix(self, logits: Tensor) -> Tensor:
         """Logits (…, V) -> log probabilities (…, V + SLOTS) of the mixture."""
-        precise = torch.promote_types(logits.dtype, torch.float)  # with --fp16, too
+        precise = _precise(logits)
         return add_copied(
             F.log_softmax(logits, -1, dtype=precise),
-            F.logsigmoid(self.gate).to(precise),
+            F.logsigmoid(self.gate.to(precise)),
             self.log_share.to(precise),
             self.columns,
             self.share.gt(0),
@@ -39,7 +39,13 @@ class Copying(NamedTuple):
     @property
     def log_share(self) -> Tensor:
         """(…, K) log of the copied part of each probability."""
-        return self.share.clamp_min(1e-30).log() + F.logsigmoid(-self.gate)
+        precise = _precise(self.share)  # in half of it, the smallest share would be 0
+        return self.share.to(precise).clamp_min(1e-30).log() + F.logsigmoid(-self.gate.to(precise))
+
+
+def _precise(numbers: Tensor) -> torch.dtype:
+    """Single precision at least, with --fp16 and --amp, too."""
+    return torch.promote_types(numbers.dtype, torch.float)
 
 
 class Memory(NamedTuple):

@@ -31,7 +31,7 @@ def _open(folder: Path, kind: Kind, name: str, expected: Any) -> np.ndarray:
     path = folder / f"{name}.npy"
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError):
+    except (OSError, ValueError, EOFError):
         raise InputError("missing or damaged", kind.again, path) from None
     if [str(array.dtype), *array.shape] != expected:
         raise InputError("not the one that its header describes", kind.again, path)

@@ -4,6 +4,7 @@ from typing import List, Sequence
 
 from fairseq.dataclass.configs import GenerationConfig
 
+from ..data.session_text import is_separator
 from ..flags import one_int_per_level
 from .trained_model import TrainedModel
 
@@ -29,7 +30,7 @@ class BeamCandidates:
         batch = self.trained.sources(sessions)
         found = self.trained.task.inference_step(self.generator, [self.trained.model], batch)
         unknown = self.trained.dictionary.unk()
-        return [
+        texts = [
             [
                 self.trained.text(each["tokens"])
                 for each in hypotheses
@@ -37,3 +38,9 @@ class BeamCandidates:
             ]
             for hypotheses in found
         ]
+        return [[text for text in of_session if _is_query(text)] for of_session in texts]
+
+
+def _is_query(text: str) -> bool:
+    """One query: no separator in it, which a model has seen in the session and may say."""
+    return not any(map(is_separator, text.split()))

@@ -17,6 +17,9 @@ from ..models.session_model import SessionModel
 from ..modules.session_layout import SessionLayout
 from .trained_model import TrainedModel
 
+# Of one matrix, tokens times words: a gigabyte in single precision.
+_MOST_NUMBERS = 1 << 28
+
 
 class Scores(NamedTuple):
     """Of the candidates of one session."""
@@ -35,13 +38,33 @@ def score_candidates(
         return [Scores(*(np.empty(0) for _ in Scores._fields)) for _ in sessions]
     sources = trained.sources(sessions)["net_input"]
     targets = trained.targets([text for texts in candidates for text in texts])
-    batch = trained.placed(_batch(trained, sources, targets, owners))
-    sums = _log_probabilities(trained, batch).cpu().numpy()
     lengths = np.array([len(target) for target in targets])
+    sums = np.concatenate(
+        [
+            _log_probabilities(
+                trained,
+                trained.placed(_batch(trained, dict(sources), targets[part], owners[part])),
+            )
+            .cpu()
+            .numpy()
+            for part in _parts(lengths, max(1, _MOST_NUMBERS // len(trained.dictionary)))
+        ]
+    )
     unknown = np.array([_unknown_words(target, trained.dictionary) for target in targets])
     bounds = np.cumsum([len(texts) for texts in candidates])[:-1]
     parts = (np.split(each, bounds) for each in (sums, lengths, unknown))
     return [Scores(*of_session) for of_session in zip(*parts)]
+
+
+def _parts(lengths: np.ndarray, most: int) -> Iterator[slice]:
+    """Stretches of targets that have `most` tokens together, or are one target."""
+    start, tokens = 0, 0
+    for place, length in enumerate(lengths.tolist()):
+        if tokens and tokens + length > most:
+            yield slice(start, place)
+            start, tokens = place, 0
+        tokens += length
+    yield slice(start, len(lengths))
 
 
 def _unknown_words(target: Tensor, dictionary: Dictionary) -> int:

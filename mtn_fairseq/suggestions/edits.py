@@ -12,10 +12,13 @@ Always the same ones in the same order, and a bounded number of each kind.
 from itertools import chain, islice
 from typing import Dict, Iterator, List, NamedTuple, Sequence
 
+import numpy as np
+
 from .next_queries import NextQueries
 
 MOST_CHANGES = 3  # of each stretch of words
 MOST_LIKE_IT = 10  # queries that people ask
+MOST_WORDS = 12  # of a query that is edited; what is pasted may have hundreds
 
 
 class Edit(NamedTuple):
@@ -29,6 +32,8 @@ KINDS = ("drop", "change", "earlier words", "asked")
 def edits(session: Sequence[str], table: NextQueries) -> List[Edit]:
     """All edits of the last query, each text once, under the first kind that makes it."""
     found: Dict[str, Edit] = {}
+    if len(session[-1].split()) > MOST_WORDS:
+        return []
     makers = {
         "drop": _drops(session[-1]),
         "change": _changes(session[-1], table),
@@ -68,7 +73,7 @@ def _earlier_words(session: Sequence[str]) -> Iterator[str]:
         return
     before = session[-2].split()
     new = [word for word in before if word not in last]
-    if not new:
+    if not new or len(before) > MOST_WORDS:
         return
     for word in new:
         yield " ".join([*last, word])
@@ -81,11 +86,13 @@ def _earlier_words(session: Sequence[str]) -> Iterator[str]:
 def _asked(last: str, table: NextQueries) -> Iterator[str]:
     """Queries that start with the last one, then those with the word that fewest queries have."""
     longer = table.queries.starting_with(last + " ")
-    by_popularity = sorted(longer, key=lambda number: (-int(table.asked[number]), number))
-    places = [table.words.find(word) for word in set(last.split())]
-    lists = [table.queries_of_word[place][0] for place in places if place is not None]
-    rare_first = sorted(lists, key=lambda each: (len(each), each.tolist()[:1]))
-    same_word = chain.from_iterable(each.tolist() for each in rare_first)
-    numbers = dict.fromkeys(chain(islice(by_popularity, MOST_LIKE_IT // 2), same_word))
+    asked = table.asked[longer.start : longer.stop].astype(np.int64)
+    by_popularity = longer.start + np.argsort(-asked, kind="stable")[: MOST_LIKE_IT // 2]
+    places = [table.words.find(word) for word in dict.fromkeys(last.split())]
+    lists = [table.queries_of_word[place] for place in places if place is not None]
+    # Of words whose lists are cut, the one whose last query is asked less is the rarer.
+    rare_first = sorted(lists, key=lambda each: (len(each[0]), each[1].tolist()[-1:]))
+    same_word = chain.from_iterable(items.tolist() for items, _ in rare_first)
+    numbers = dict.fromkeys(chain(by_popularity.tolist(), same_word))
     for number in islice(numbers, MOST_LIKE_IT):
         yield table.queries[number]

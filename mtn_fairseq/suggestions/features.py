@@ -70,7 +70,7 @@ def features(
     texts = [each.text for each in candidates]
     if table is not None:
         _of_counts(columns, session, texts, table)
-    if scores is not None:
+    if scores is not None and candidates:
         _of_model(columns, texts, scores)
     _of_words(columns, session, texts)
     return np.stack([columns[name] for name in NAMES], axis=1)

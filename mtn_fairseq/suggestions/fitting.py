@@ -105,7 +105,8 @@ def cross_validated_lists(fitted: Fitted, without: Sequence[str] = ()) -> Lists:
         without: sources to leave out: what only these have
     """
     examples = fitted.examples
-    kept = [field for source, field in FIELD_OF.items() if source not in without]
+    sources = [each for each in fitted.ranker.conditions.sources if each not in without]
+    kept = [FIELD_OF[source] for source in sources]
     lists = []
     for pair, candidates in enumerate(examples.pairs):
         rows = np.array(

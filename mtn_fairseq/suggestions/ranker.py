@@ -89,7 +89,10 @@ class Ranker:
         for name in LEARNERS:
             file = folder / f"{name}.txt"
             try:
-                learners[name] = lightgbm.Booster(model_str=file.read_text(encoding="utf-8"))
+                text = file.read_text(encoding="utf-8")
+                if "\nend of trees\n" not in text:
+                    raise ValueError("cut off, which LightGBM would take for fewer trees")
+                learners[name] = lightgbm.Booster(model_str=text)
             except (OSError, ValueError, lightgbm.basic.LightGBMError):
                 raise InputError("missing or damaged", KIND.again, file) from None
         return cls(learners, weights, conditions, header)

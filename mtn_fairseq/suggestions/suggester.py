@@ -12,13 +12,14 @@ import numpy as np
 
 from ..data.session_text import (
     QUERY_SEPARATOR,
+    decode_query,
     encode_query,
     is_separator,
     join_units,
     last_session,
     split_units,
 )
-from ..data.word_pieces import decode_pieces
+from ..data.word_pieces import WORD_START, decode_pieces
 from ..errors import InputError
 from .beam_candidates import BeamCandidates
 from .candidate_scores import Scores, score_candidates
@@ -111,14 +112,17 @@ class Suggester:
 
     def suggest(self, sessions: Sequence[Session], n: int = 10) -> List[List[Suggestion]]:
         """The best `n` for each session, all different; fewer where there are no more."""
-        found = []
+        found: List[List[Suggestion]] = []
         for batch in batches([as_line(session) for session in sessions]):
             gathered = self._gather(batch)
             if self.ranker is None:
                 found += [_in_order_of_sources(candidates) for candidates in gathered]
             else:
                 found += map(self._ranked, self._describe(batch, gathered))
-        return [suggestions[:n] for suggestions in found]
+        return [
+            [_as_typed(each, session) for each in suggestions[:n]]
+            for suggestions, session in zip(found, sessions)
+        ]
 
     def describe(self, sessions: Sequence[Session]) -> Iterator[Described]:
         """The candidates of each session as the ranker sees them, batch by batch."""
@@ -163,6 +167,13 @@ def _in_order_of_sources(candidates: Sequence[Candidate]) -> List[Suggestion]:
     ]
 
 
+def _as_typed(suggestion: Suggestion, session: Session) -> Suggestion:
+    """For queries as they were typed, as it would be typed; for a prepared line, as prepared."""
+    if isinstance(session, str):
+        return suggestion
+    return suggestion._replace(text=decode_query(suggestion.text))
+
+
 def batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     for start in range(0, len(items), _AT_ONCE):
         yield items[start : start + _AT_ONCE]
@@ -175,7 +186,7 @@ def queries_of(line: str) -> List[str]:
 def as_line(session: Session) -> str:
     """In words, as the preparation writes it: lower case, and no empty query."""
     if isinstance(session, str):
-        words = _readable(decode_pieces(" ".join(session.split()))).split()
+        words = _prepared_words(session)
     else:
         queries = [encode_query(_readable(query)) for query in session]
         words = join_units(filter(None, queries), level=1).split()
@@ -190,6 +201,16 @@ def as_line(session: Session) -> str:
     if not kept:
         raise InputError("a session without a query", "give at least one")
     return " ".join(kept)
+
+
+def has_query(line: str) -> bool:
+    return not all(map(is_separator, _prepared_words(line)))
+
+
+def _prepared_words(line: str) -> List[str]:
+    """Of a line in words, or in word pieces, which begins with the mark of a word's first piece."""
+    text = " ".join(line.split())
+    return _readable(decode_pieces(text) if text.startswith(WORD_START) else text).split()
 
 
 def _readable(text: str) -> str:

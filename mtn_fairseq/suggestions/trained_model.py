@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from pathlib import Path
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import torch
 from fairseq import utils
@@ -28,6 +28,7 @@ class TrainedModel:
         self.dictionary = task.target_dictionary
         self.pieces = task.build_bpe(Namespace(bpe=None))  # None where the data are in words
         self.on_gpu = next(model.parameters()).is_cuda
+        self._made: Optional[Tuple[List[str], Dict[str, Any]]] = None
 
     @classmethod
     def load(cls, checkpoint: Path, data: Path, cpu: bool = True) -> "TrainedModel":
@@ -56,12 +57,18 @@ class TrainedModel:
         return line if self.pieces is None else self.pieces.decode(line)
 
     def sources(self, sessions: Sequence[str]) -> Dict[str, Any]:
-        """A batch of sessions, cut to the size of the model as at training."""
-        tokens = [self._encoded(session) for session in sessions]
-        dataset = self.task.build_dataset_for_inference(tokens, [len(line) for line in tokens])
-        batch = dataset.collater([dataset[i] for i in range(len(dataset))])
-        # fairseq's collater puts the longest first; ours is the order of the sessions.
-        return self.placed(in_order(batch))
+        """A batch of sessions, cut to the size of the model as at training.
+
+        The beam and the scores ask for the same one, which is made once: a session that is cut is
+        told of once.
+        """
+        if self._made is None or self._made[0] != list(sessions):
+            tokens = [self._encoded(session) for session in sessions]
+            dataset = self.task.build_dataset_for_inference(tokens, [len(line) for line in tokens])
+            batch = dataset.collater([dataset[i] for i in range(len(dataset))])
+            # fairseq's collater puts the longest first; ours is the order of the sessions.
+            self._made = list(sessions), self.placed(in_order(batch))
+        return {"net_input": dict(self._made[1]["net_input"])}
 
     def placed(self, batch: Any) -> Any:
         return utils.move_to_cuda(batch) if self.on_gpu else batch

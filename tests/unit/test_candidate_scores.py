@@ -7,7 +7,8 @@ import pytest
 from fairseq.sequence_scorer import SequenceScorer
 from sessions import ALL_MODELS, DICTIONARY, WORDS, build
 
-from mtn_fairseq.suggestions.candidate_scores import score_candidates
+from mtn_fairseq.suggestions import candidate_scores
+from mtn_fairseq.suggestions.candidate_scores import _parts, score_candidates
 from mtn_fairseq.suggestions.trained_model import TrainedModel
 
 NAMES = ["2-level", "3-level", "last-query", "hlstm", "seq2seq", "transformer", "transformer-last"]
@@ -45,6 +46,27 @@ def test_all_at_once_is_each_alone(name):
             assert scores.log_probability[place] == pytest.approx(alone.log_probability[0], 1e-5)
             assert scores.tokens[place] == len(text.split()) + 1
             assert scores.unknown[place] == text.split().count("never-seen")
+
+
+@models
+def test_in_parts_as_in_one(name, monkeypatch):
+    """Where tokens times words would be more than memory has."""
+    model = trained(name)
+    sessions, candidates = cases(seed=3)
+    whole = score_candidates(model, sessions, candidates)
+    monkeypatch.setattr(candidate_scores, "_MOST_NUMBERS", 7 * len(DICTIONARY))
+    for one, other in zip(whole, score_candidates(model, sessions, candidates)):
+        np.testing.assert_allclose(one.log_probability, other.log_probability, rtol=1e-5)
+        assert one.tokens.tolist() == other.tokens.tolist()
+
+
+def test_parts_are_all_targets_once():
+    assert list(_parts(np.array([3, 4, 1, 9, 2, 2]), 7)) == [
+        slice(0, 2),
+        slice(2, 3),
+        slice(3, 4),
+        slice(4, 6),
+    ]
 
 
 @models

@@ -35,7 +35,8 @@ from mtn_fairseq.data.spelled_words import UNKNOWN_WORDS
 from mtn_fairseq.data.whole_sessions import WholeSessionDataset
 from mtn_fairseq.generation.narrow_beam_search import NarrowSequenceGenerator
 from mtn_fairseq.modules.copy_mixture import FLOOR, add_copied
-from mtn_fairseq.modules.copyable_words import NOTHING, SLOTS, Columns
+from mtn_fairseq.modules.copyable_words import NOTHING, SLOTS, Columns, Copyable
+from mtn_fairseq.modules.pointer import Pointer
 
 V, UNK = len(DICTIONARY), DICTIONARY.unk()
 X, Y, Z = (UNKNOWN_WORDS + number for number in (7, 3, 1 << 29))
@@ -210,6 +211,20 @@ def test_gradients_of_the_fast_mixture(seed, rows, places):
     expected = torch.autograd.grad((plain * weights).sum(), inputs)
     for gradient, slow in zip(gradients, expected):
         assert_close(gradient, slow)
+
+
+def test_gradients_in_half_precision_are_numbers():
+    """A place without a word has no share, whose logarithm in half precision would be infinite."""
+    columns = torch.tensor([[[10, 11, NOTHING]]])
+    pointer = Pointer(8, 8, hierarchical=True).half()
+    source = Copyable(torch.randn(1, 1, 3, 8).half(), columns, columns, torch.randn(1, 1, 8).half())
+    copying = pointer.point(torch.randn(1, 2, 8).half(), pointer.remember(source))
+    mixture = copying.mix(torch.randn(1, 2, 20).half())
+    assert_close(mixture.exp().sum(-1), torch.ones(1, 2), 1e-3)
+    (-mixture[0, 0, 10]).backward()
+    found = dict(pointer.named_parameters())
+    assert all(bool(found[name].grad.isfinite().all()) for name in found)
+    assert bool(found["which_word.weight"].grad.ne(0).any())
 
 
 def test_nothing_to_copy(model):

@@ -253,6 +253,7 @@ def edit_header(folder, **changes):
         (lambda folder: edit_header(folder, schema=99), "of schema 99, not 1"),
         (lambda folder: (folder / "followers.npy").unlink(), "followers.npy: missing or damaged"),
         (lambda folder: (folder / "asked.npy").write_bytes(b"x"), "asked.npy: missing or damaged"),
+        (lambda folder: (folder / "asked.npy").write_bytes(b""), "asked.npy: missing or damaged"),
         (
             lambda folder: (folder / "asked.npy").write_bytes(
                 (folder / "asked.npy").read_bytes()[:-1]

@@ -69,6 +69,11 @@ def test_features_by_hand():
     assert column(rows, "last_starts_with_it") == [0, 0, 1]
 
 
+def test_no_candidates_have_no_features():
+    nothing = Scores(*(np.empty(0) for _ in Scores._fields))
+    assert features(["a"], [], None, nothing).shape == (0, len(NAMES))
+
+
 def test_what_is_not_known_is_nan():
     rows = features(SESSION, CANDIDATES, None, None)
     for name in ("asked", "share_after_1", "last_followed", "log_probability", "agreement"):
@@ -255,6 +260,11 @@ def test_a_session_is_in_one_fold():
 # --- on disk --------------------------------------------------------------------------------------
 
 
+def cut_in_half(file):
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text[: len(text) // 2], encoding="utf-8")
+
+
 @pytest.fixture
 def saved(fitted, tmp_path):
     fitted[0].ranker.save(tmp_path / "ranker")
@@ -272,6 +282,7 @@ def saved(fitted, tmp_path):
         (lambda folder: edit_header(folder, conditions=[]), "header.json: damaged"),
         (lambda folder: (folder / "exact.txt").unlink(), "exact.txt: missing or damaged"),
         (lambda folder: (folder / "exact.txt").write_text("tree"), "exact.txt: missing or damaged"),
+        (lambda folder: cut_in_half(folder / "exact.txt"), "exact.txt: missing or damaged"),
     ],
 )
 def test_a_damaged_ranker_is_one_line(saved, damage, message):

@@ -4,7 +4,7 @@ import pytest
 from test_next_queries import table_of
 
 from mtn_fairseq.errors import InputError
-from mtn_fairseq.suggestions.suggester import Suggester, as_line
+from mtn_fairseq.suggestions.suggester import Suggester, as_line, has_query
 
 TABLE = table_of([["a b", "c"], ["a b", "d"], ["a b", "c"]])
 
@@ -54,6 +54,7 @@ def test_sessions_as_text_or_as_queries():
     assert as_line(["Paris", "<q>"]) == r"paris <q> \<q>"
     assert as_line("a  b <q> c") == "a b <q> c"
     assert as_line("▁a ▁b c <q> ▁d") == "a bc <q> d"
+    assert as_line("foo ▁bar baz") == "foo ▁bar baz"  # typed so: pieces would begin with the mark
     queries = texts(Suggester(TABLE), ["x", "a b"])
     assert texts(Suggester(TABLE), "old <session> x <q> a b") == queries
 
@@ -96,3 +97,20 @@ def test_a_session_without_a_query(session):
 def test_what_nobody_asked_has_no_suggestions():
     assert Suggester(TABLE).suggest([["never"]], n=1000) == [[]]
     assert Suggester(TABLE).suggest([]) == []
+
+
+def test_queries_as_typed_get_suggestions_as_typed():
+    table = table_of([[r"\<q>", r"\<q> tag"]])
+    assert texts(Suggester(table, without=["edits"]), ["<q>"]) == ["<q> tag"]
+    assert texts(Suggester(table, without=["edits"]), r"\<q>") == [r"\<q> tag"]
+
+
+@pytest.mark.parametrize("line", ["", "<q>", "<Q> <Session>", "▁", " \n"])
+def test_lines_without_a_query_are_known_before_they_are_asked(line):
+    assert not has_query(line)
+    with pytest.raises(InputError, match="a session without a query"):
+        as_line(line)
+
+
+def test_lines_with_a_query():
+    assert has_query("<q> a") and has_query("a ▁b")
