@@ -9,7 +9,7 @@ from typing import NamedTuple, Sequence
 
 from ..errors import InputError
 from .generate_log import read_system
-from .same_test_set import check_same_next_queries
+from .same_test_set import check_same_next_queries, shows
 from .unknown_words import UNKNOWN
 
 _ROUNDING = 1e-3  # above 0, of the logarithm of a probability
@@ -27,8 +27,10 @@ def read_perplexity(path: str, test: str, next_queries: Sequence[str]) -> Perple
     check_same_next_queries(path, pairs, test, next_queries)
     bits = 0.0
     tokens = 0
-    for number, pair in enumerate(pairs):
-        if pair.ranked != [pair.next_query.replace(f"<{UNKNOWN}>", UNKNOWN)]:
+    for number, (pair, next_query) in enumerate(zip(pairs, next_queries)):
+        # A model that copies has <unk> here only for what it cannot copy.
+        found = [suggestion.replace(UNKNOWN, f"<{UNKNOWN}>") for suggestion in pair.ranked]
+        if len(found) != 1 or not shows(found[0], next_query):
             raise InputError(f"H-{number} is not the next query itself", _REMEDY, path)
         try:
             scores = list(map(float, pair.token_scores.split()))

@@ -319,6 +319,19 @@ def test_perplexity_needs_a_score_for_each_token(text, scores):
         evaluated(text, system)
 
 
+def test_a_model_that_copies_knows_words_that_its_dictionary_has_not(text):
+    """What was asked is shown as typed, and <unk> stands for what cannot be copied."""
+    said = [["b c"], ["a <unk>"], ["odd"], ["d"]]
+    log = [answer._replace(ranked=ranked) for answer, ranked in zip(TRUTH, said)]
+    write_log(text / "reference.log", log)
+    paths = [str(text / f"{name}.log") for name in ("model", "reference")]
+    (model,) = evaluated(text, System("model", paths[:1], perplexity=paths[1]))["systems"]
+    assert model["perplexity"]["tokens"] == 8
+    write_log(text / "reference.log", [*log[:2], log[2]._replace(ranked=["other"]), log[3]])
+    with pytest.raises(InputError, match="H-2 is not the next query itself"):
+        evaluated(text, System("model", paths[:1], perplexity=paths[1]))
+
+
 def test_a_perplexity_beyond_all_numbers_is_refused(text):
     with pytest.raises(InputError, match="beyond all numbers"):
         evaluated(text, reference_log(text, ["-3000"] * 4))
