@@ -245,7 +245,7 @@ def main() -> None:
     )
     plan = Plan(
         title="The paper's experiment on an excerpt of the AOL log",
-        about=f"1000 users, {args.seeds} seeds. All models train for the same time, that of "
+        about=f"1000 users; seeds: {args.seeds}. All models train for the same time, that of "
         f"{args.updates} updates of the flat Transformer, of about 82 pairs, drawn at random. "
         f"{how_chosen} with seed 1.",
         systems=SYSTEMS,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 WIDTH = 9.0  # inches
 _LETTER = 0.085  # of an average one
+_LINE = 0.24  # inches of one in a legend
 _CELL = 0.5  # of an attention map
 DPI = 160
 # Okabe and Ito's colours without their yellow, which is too pale for lines.
@@ -307,6 +308,9 @@ def _legend(drawing: "Drawing", axes: "Axes") -> None:
         return
     fitting = int(WIDTH / (0.75 + _LETTER * max(map(len, labels))))
     columns = max(1, min(len(labels), fitting))
+    # Many rows of long names would take the place of the picture itself.
+    further = max(0, math.ceil(len(labels) / columns) - 2)
+    drawing.set_figheight(drawing.get_figheight() + _LINE * further)
     drawing.legend(handles, labels, loc="outside upper center", ncols=columns)
 
 
