@@ -198,7 +198,7 @@ def line_numbers(text: str) -> List[int]:
     return [int(number) for number in text.split(",")]
 
 
-def main() -> None:
+def flags() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -232,6 +232,11 @@ def main() -> None:
     )
     add("--at-once", type=int, default=2, help="parts at the same time, a core each (%(default)s)")
     add("--dry-run", action="store_true", help="print the commands and do nothing")
+    return parser
+
+
+def main() -> None:
+    parser = flags()
     args = parser.parse_args()
     unknown = set(args.lists) - set(SUGGESTERS)
     if unknown:

@@ -201,4 +201,5 @@ def test_the_last_line_of_another_part_closes_nothing(tmp_path):
 
 
 def test_a_number_is_written_in_digits(tmp_path):
-    read(tmp_path, "S-²\tx\n" + log_text(ANSWERS), pairs=3)
+    log = read(tmp_path, "S-²\tx\n" + log_text(ANSWERS), pairs=3)
+    assert [pair.session for pair in log.pairs] == [answer.session for answer in ANSWERS]
