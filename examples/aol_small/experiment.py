@@ -49,12 +49,16 @@ class Experiment:
         for name, chosen in settings.items():
             tell(f"{name}: {chosen.name}")
         write_settings(self.output / CHOSEN, settings)
-        tell("== models")
-        run_all(self.answers(settings), self.at_once)
+        tell("== models, with the first seed, and the length of what they say")
+        lengths = self.models.choose_lengths(settings)
+        for name, penalty in lengths.items():
+            tell(f"{name}: length penalty {penalty:g}")
+        tell("== models, with all seeds")
+        run_all(self.answers(settings, lengths), self.at_once)
         tell("== suggestions from all sources")
         run_all(self.beyond(settings), self.at_once)
         tell("== scores and report")
-        self.write_manifest(settings)
+        self.write_manifest(settings, lengths)
         for part in self.ends(settings):
             part.run_again()
         tell(f"{self.output}/report/report.md")
@@ -64,16 +68,19 @@ class Experiment:
         searched = {name: next_rates({})[0] for name in self.models.searched()}
         tries = [self.models.rate_try(name, settings) for name, settings in searched.items()]
         settings = {**searched, **self.plan.settings}
-        for part in [
+        lengths = {}  # not known before
+        parts = [
             *self.data(),
             *self.yardsticks(),
             *tries,
-            *self.answers(settings),
+            *self.models.searches(settings).values(),
+            *self.answers(settings, lengths),
             *self.beyond(settings),
             *self.ends(settings),
-        ]:
-            for command in part.all_commands():
-                tell(command)
+        ]
+        # A model of the first seed is asked twice, and trained once.
+        for command in dict.fromkeys(each for part in parts for each in part.all_commands()):
+            tell(command)
 
     def data(self) -> List[Part]:
         """Text and binarised text, in words and, if a system reads them, in word pieces; counts."""
@@ -106,10 +113,12 @@ class Experiment:
     def yardsticks(self) -> List[Part]:
         return [yardstick(self.output, method) for method in YARDSTICKS]
 
-    def answers(self, settings: Dict[str, Settings]) -> List[Part]:
+    def answers(self, settings: Dict[str, Settings], lengths: Dict[str, float]) -> List[Part]:
         """All of one seed before the next, so that a run cut short has compared them all."""
         return [
-            self.models.answers(name, settings[system.settings_of or name], seed)
+            self.models.answers(
+                name, settings[system.settings_of or name], lengths.get(name, 1.0), seed
+            )
             for seed in self.seeds
             for name, system in self.plan.systems.items()
         ]
@@ -123,7 +132,7 @@ class Experiment:
             parts = [
                 suggester(self.output, name, maker, self.models.training(base, chosen, seed), seed)
                 for name, maker in self.plan.suggesters.items()
-                for seed in self.seeds
+                for seed in (self.seeds if maker.every_seed else self.seeds[:1])
             ]
         if self.plan.pecos:
             parts += [pecos(self.output, self.plan.pecos, seed) for seed in self.seeds]
@@ -149,7 +158,8 @@ class Experiment:
             ]
             rows.append(Row(name, system.label, system.group, runs, system))
         for name, maker in self.plan.suggesters.items():
-            rows.append(Row(name, maker.label, ("beyond",), self._runs(name)))
+            runs = self._runs(name)
+            rows.append(Row(name, maker.label, ("beyond",), runs if maker.every_seed else runs[:1]))
         if self.plan.pecos:
             rows.append(Row("pecos", "PECOS (XR-Linear)", ("beyond",), self._runs("pecos")))
         return rows
@@ -160,7 +170,7 @@ class Experiment:
             for seed in self.seeds
         ]
 
-    def write_manifest(self, settings: Dict[str, Settings]) -> None:
+    def write_manifest(self, settings: Dict[str, Settings], lengths: Dict[str, float]) -> None:
         chosen = "; ".join(
             f"{self.plan.systems[name].label} {setting.rate:g} and {setting.dropout:g}"
             for name, setting in settings.items()
@@ -169,6 +179,11 @@ class Experiment:
             self.plan.about,
             f"Learning rate and dropout: {chosen}; other rows take those of the model they vary.",
         ]
+        if lengths:
+            penalties = "; ".join(
+                f"{self.plan.systems[name].label} {penalty:g}" for name, penalty in lengths.items()
+            )
+            about.append(f"Length penalty, by BLEU on validation data: {penalties}.")
         contents = manifest(self.output, self.plan, about, self.rows(settings))
         (self.output / "report.json").write_text(json.dumps(contents, indent=1) + "\n")
 
@@ -264,6 +279,7 @@ def main() -> None:
         updates=args.updates,
         rate_updates=args.rate_updates,
         generation="--cpu --batch-size 64",
+        choose_lengths=True,
         preparation=["--split 80,10,10"],  # of few sessions, more for the test
         threshold=5,
         pieces=4000,

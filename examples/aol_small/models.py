@@ -1,11 +1,13 @@
-"""Models: trained, with learning rate and dropout chosen on validation data, and asked."""
+"""Models: trained and asked, with what is best on validation data."""
 
+import json
 from pathlib import Path
 from typing import Dict, List
 
-from parts import Part, Training, run_all
+from lengths import Length, best_length
+from parts import Part, Training, once, run_all
 from plan import Plan
-from recipes import BEAM, Settings, dropouts, next_rates
+from recipes import BEAM, LENGTH_PENALTIES, Settings, dropouts, next_rates
 
 _NEVER = 10000  # subtracted from the score of <unk>
 _WARM_UP = 8  # the first eighth, of a short try too
@@ -40,15 +42,17 @@ class Models:
             if not wanted:
                 break
             run_all([self.rate_try(*each) for each in wanted], self.at_once)
-        # What dropout prevents comes late: its tries are whole trainings, the best is kept.
+        # What dropout prevents comes late: its tries are whole trainings, the best is kept. Asked
+        # are the models themselves: with dropout the loss was lower, and so was BLEU.
         tries = {
-            (name, settings): self.training(name, settings, seed=1)
+            (name, settings): self._search(name, settings)
             for name, losses in tried.items()
-            for settings in dropouts(_lowest(losses))
+            for settings in dropouts(min(losses, key=lambda each: losses[each]))
         }
         run_all(tries.values(), self.at_once)
+        bleu = {each: self._best_length(search).bleu for each, search in tries.items()}
         return {
-            name: _lowest({s: part.loss() for (of, s), part in tries.items() if of == name})
+            name: max([s for of, s in tries if of == name], key=lambda s, name=name: bleu[name, s])
             for name in names
         }
 
@@ -61,6 +65,36 @@ class Models:
                 return losses
             losses.update({settings: part.loss() for settings, part in tries.items()})
 
+    def choose_lengths(self, settings: Dict[str, Settings]) -> Dict[str, float]:
+        """For each system: the length penalty of its first seed, which the others take."""
+        searches = self.searches(settings)
+        run_all(searches.values(), self.at_once)
+        return {name: self._best_length(search).penalty for name, search in searches.items()}
+
+    def _best_length(self, search: Part) -> Length:
+        def choose() -> str:
+            text = (self.output / "words/text/valid.next").read_text(encoding="utf-8")
+            log = search.folder / "generate.log"
+            return json.dumps(best_length(log, text.splitlines(), LENGTH_PENALTIES)._asdict())
+
+        return Length(**json.loads(once(search.folder / "best.json", choose)))
+
+    def searches(self, settings: Dict[str, Settings]) -> Dict[str, Part]:
+        """By which length penalties are chosen, if they are."""
+        if not self.plan.choose_lengths:
+            return {}
+        return {
+            name: self._search(name, settings[system.settings_of or name])
+            for name, system in self.plan.systems.items()
+        }
+
+    def _search(self, name: str, settings: Settings) -> Part:
+        """What a trained model says for the validation text."""
+        training = self.training(name, settings, seed=1)
+        ask = f"{self._ask(name, training)} --gen-subset valid --unkpen {_NEVER}"
+        folder = self.output / "lengths" / f"{name}-{settings.name}"
+        return Part(folder, [("generate", ask)], after=training)
+
     def rate_try(self, name: str, settings: Settings) -> Training:
         """Shorter than a training; its validation loss is all that is wanted."""
         folder = self.output / "rates" / f"{name}-{settings.name}"
@@ -72,14 +106,10 @@ class Models:
         train = self._train(name, settings, seed, self.plan.updates, f"--save-dir {folder}")
         return Training(folder, [("train", train)])
 
-    def answers(self, name: str, settings: Settings, seed: int) -> Part:
+    def answers(self, name: str, settings: Settings, penalty: float, seed: int) -> Part:
         """Suggestions of a trained model for the test, and how likely it finds what was asked."""
         training = self.training(name, settings, seed)
-        ask = (
-            f"fairseq-generate {self._data(name)} --user-dir mtn_fairseq --task session_to_query"
-            f" --path {training.checkpoint}"
-            f" --beam {BEAM} --nbest {BEAM} --max-len-b 30 {self.plan.generation}"
-        )
+        ask = f"{self._ask(name, training)} --lenpen {penalty}"
         return Part(
             self.output / "answers" / f"{name}-{seed}",
             [
@@ -89,6 +119,13 @@ class Models:
                 ("reference", f"{ask} --score-reference"),
             ],
             after=training,
+        )
+
+    def _ask(self, name: str, training: Training) -> str:
+        return (
+            f"fairseq-generate {self._data(name)} --user-dir mtn_fairseq --task session_to_query"
+            f" --path {training.checkpoint}"
+            f" --beam {BEAM} --nbest {BEAM} --max-len-b 30 {self.plan.generation}"
         )
 
     def _train(self, name: str, settings: Settings, seed: int, updates: int, flags: str) -> str:
@@ -106,7 +143,3 @@ class Models:
     def _data(self, name: str) -> Path:
         kind = "pieces" if self.plan.systems[name].pieces else "words"
         return self.output / kind / "data-bin"
-
-
-def _lowest(losses: Dict[Settings, float]) -> Settings:
-    return min(losses, key=lambda settings: losses[settings])

@@ -21,6 +21,7 @@ class Plan(NamedTuple):
             `training` says how long
         rate_updates: likewise, of a try of a learning rate
         generation: flags of fairseq-generate
+        choose_lengths: whether the length penalty of each is chosen on validation data; else 1
         preparation: flags of mtn-log-to-sessions
         threshold: words seen less often in training are <unk>
         pieces: how many word pieces, for systems that read them
@@ -46,3 +47,4 @@ class Plan(NamedTuple):
     seeds: int
     sample_lines: Sequence[int] = ()
     attention_of: str = "mtn"
+    choose_lengths: bool = False

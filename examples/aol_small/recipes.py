@@ -26,6 +26,7 @@ BEAM = 10
 RATES = (0.004, 0.008)  # and on, halved or doubled, as long as the last one is the best
 SMALLEST_RATE, LARGEST_RATE = 0.0005, 0.064
 DROPOUTS = (0.0, 0.1)
+LENGTH_PENALTIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)
 
 
 class System(NamedTuple):
@@ -159,15 +160,18 @@ class ListMaker(NamedTuple):
         label: as shown
         flags: of mtn-fit-ranker and mtn-suggest
         ranked: by a ranker that is fitted on validation data
+        every_seed: made from the model of each seed; else from that of the first alone, since a
+            list takes as long as a training
     """
 
     label: str
     flags: str = "--repeats"
     ranked: bool = True
+    every_seed: bool = False
 
 
 SUGGESTERS: Dict[str, ListMaker] = {
-    "suggest": ListMaker("All sources, ranked"),
+    "suggest": ListMaker("All sources, ranked", every_seed=True),
     "suggest-no-repeats": ListMaker("… without repeats of the session", ""),
     "suggest-no-counts": ListMaker("… without counts", "--repeats --without counts"),
     "suggest-no-beam": ListMaker("… without the beam", "--repeats --without beam"),

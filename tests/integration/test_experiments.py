@@ -10,6 +10,7 @@ from fairseq import options
 from processes import ROOT, run
 
 sys.path.insert(0, str(ROOT / "examples/aol_small"))
+from lengths import best_length
 from parts import Part, once, run_all, validation_loss
 from recipes import Settings, dropouts, next_rates
 
@@ -99,18 +100,52 @@ def test_what_is_made_is_what_is_read(paper, small):
                 assert f"--destdir {data} " in made
         (evaluate,) = [line for line in lines if line[0] == "mtn-evaluate"]
         systems = [word for word in evaluate if word.endswith("/generate.log")]
-        answers = sum("--nbest" in line or line[0] == "mtn-suggest" for line in lines)
+        answers = sum(
+            "valid" not in line and ("--nbest" in line or line[0] == "mtn-suggest")
+            for line in lines
+        )
         further = [word for word in evaluate if re.search(r"/(reference|with-unk)\.log$", word)]
         assert len(systems) + len(further) == answers
         # Of a model: what never says <unk>, what may, and how likely it finds what was asked.
-        asked = [line for line in lines if line[0] == "fairseq-generate"]
+        asked = [line for line in lines if "--lenpen" in line]
         assert sum("--unkpen" in line for line in asked) == len(asked) / 3 == len(further) / 2
+
+
+def test_lengths_are_chosen_on_validation_data(paper, small):
+    def searched(lines):
+        return [line for line in lines if "--gen-subset" in line]
+
+    assert len(searched(small)) == 13 and not searched(paper)
+    for line in searched(small):
+        assert line[line.index("--gen-subset") + 1] == "valid"
+        assert "--unkpen" in line and "--lenpen" not in line
+        assert line[line.index("--path") + 1].endswith("-1/checkpoint_best.pt")
+
+
+def test_a_length_penalty_is_that_of_the_highest_bleu(tmp_path):
+    """Of two tokens with their end -3, of four -4: by the sum the short one is first; by the mean,
+    and wherever 3 / 2 ** p > 4 / 4 ** p (p > 0.415), the long one."""
+    log = tmp_path / "generate.log"
+    log.write_text(
+        "INFO | something\n"
+        "S-1\tx\nT-1\tpears\n"
+        "H-1\t-0.5\tpears\nD-1\t-0.5\tpears\nP-1\t-0.5 -0.5\n"
+        "S-0\tx\nT-0\tred pears today\n"
+        "H-0\t-1\tred pears today\nD-0\t-1\tred pears today\nP-0\t-1 -1 -1 -1\n"
+        "H-0\t-1.5\tapples\nD-0\t-1.5\tapples\nP-0\t-1 -2\n"
+    )
+    penalties = (0.0, 0.4, 0.5, 1.0)
+    asked = ["a red pears today", "pears"]
+    assert best_length(log, asked, penalties).penalty == 0.0  # no 4-gram, whichever is first
+    log.write_text(log.read_text().replace("red pears today", "so red pears today"))
+    best = best_length(log, ["so red pears today", "pears"], penalties)
+    assert best.penalty == 0.5 and best.bleu == pytest.approx(100)
 
 
 def test_a_list_is_made_of_what_was_trained_counted_and_fitted(small):
     made = " ".join(" ".join(line) for line in small)
     lists = [flags for command, *flags in small if command == "mtn-suggest"]
-    assert len(lists) == 2 * 6
+    assert len(lists) == 2 + 5  # the whole with each seed, the others with the first
     for flags in lists:
         model = Path(flags[flags.index("--model") + 1])
         assert "mtn-copying" in str(model) and f"--save-dir {model.parent} " in made
@@ -122,7 +157,7 @@ def test_a_list_is_made_of_what_was_trained_counted_and_fitted(small):
             assert ("--repeats" in fit) == ("--repeats" in flags)
             assert ("--without" in fit) == ("--without" in flags)
             assert fit[fit.index("--valid") + 1].endswith("/valid")
-    assert sum("--ranker" in flags for flags in lists) == 2 * 5
+    assert sum("--ranker" in flags for flags in lists) == 2 + 4
 
 
 def test_a_rival_of_another_environment(small, paper):
