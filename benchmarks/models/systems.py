@@ -60,6 +60,7 @@ def flags_of(
     mtn = ["--arch", "mtn", "--level-layers", levels, "--level-sizes", level_sizes]
     mtn += ["--encoder-embed-dim", str(size.width), "--encoder-ffn-embed-dim", str(2 * size.width)]
     mtn += ["--encoder-attention-heads", heads, "--optimizer", "fused_adam"]
+    mtn += ["--query-projection", "linear"]  # the paper's
     one_by_one = ["--session-parallel", "never", "--batch-size", str(pairs)]
     adaptive = ["--adaptive-softmax-cutoff", f"{vocabulary // 20},{vocabulary // 5}"]
     adaptive += ["--criterion", "adaptive_loss", "--ddp-backend", "legacy_ddp"]

@@ -142,7 +142,8 @@ class Experiment:
         """Scores and report."""
         folder = self.output / "report"
         report = Part(folder, [("report", f"mtn-report {self.output} --output {folder}")])
-        return [evaluation(self.output, self.rows(settings)), report]
+        baselines = filter(None, ["mtn", "last", self.plan.beam_of])
+        return [evaluation(self.output, self.rows(settings), baselines), report]
 
     def rows(self, settings: Dict[str, Settings]) -> List[Row]:
         """All that is compared."""

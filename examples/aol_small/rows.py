@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import List, NamedTuple, Optional, Tuple
+from typing import Iterable, List, NamedTuple, Optional, Tuple
 
 from parts import Part, Training
 from plan import Plan
@@ -36,8 +36,8 @@ class Row(NamedTuple):
     system: Optional[System] = None
 
 
-def evaluation(output: Path, rows: List[Row]) -> Part:
-    """Every run against the same test text, in words as typed."""
+def evaluation(output: Path, rows: List[Row], baselines: Iterable[str]) -> Part:
+    """Every run against the same test text, in words as typed, and minus each of the baselines."""
     words = output / "words"
     runs = [run for row in rows for run in row.runs]
     flags = [f"{run.name}={run.answers}/generate.log" for run in runs]
@@ -52,9 +52,10 @@ def evaluation(output: Path, rows: List[Row]) -> Part:
         for row in rows
         if row.runs[0].seed is not None
     ]
+    flags += [f"--baseline {name}" for name in baselines]
     command = (
         f"mtn-evaluate {' '.join(flags)} --test {words}/text/test --train {words}/text/train"
-        f" --dict {words}/data-bin/dict.next.txt --baseline mtn --baseline last"
+        f" --dict {words}/data-bin/dict.next.txt"
         f" --json {output}/scores.json"
     )
     return Part(output / "scores", [("evaluate", command)])

@@ -40,11 +40,11 @@ class MTNConfig(TransformerOptions):
         },
     )
     level_sizes: str = II("task.level_sizes")
-    query_projection: ChoiceEnum(["linear", "vector"]) = field(  # type: ignore[valid-type]
-        default="linear",
+    query_projection: ChoiceEnum(["vector", "linear"]) = field(  # type: ignore[valid-type]
+        default="vector",
         metadata={
-            "help": "how the parts of a unit become one vector: 'linear' maps all n x C numbers to "
-            "C, 'vector' mixes the n part vectors by n weights"
+            "help": "how the parts of a unit become one vector: 'vector' mixes the n part vectors "
+            "by n weights, 'linear' maps all n x C numbers to C"
         },
     )
     add_back: ChoiceEnum(["every", "top"]) = field(  # type: ignore[valid-type]
@@ -198,6 +198,7 @@ def _norms(cfg: MTNConfig, layers: List[int]) -> nn.ModuleList:
 def mtn_tiny(args: Namespace) -> None:
     """For tests and first steps: seconds on a laptop."""
     args.level_layers = getattr(args, "level_layers", "2,1")
+    args.query_projection = getattr(args, "query_projection", "linear")
     args.encoder_embed_dim = getattr(args, "encoder_embed_dim", 128)
     args.encoder_ffn_embed_dim = getattr(args, "encoder_ffn_embed_dim", 256)
 
@@ -205,6 +206,7 @@ def mtn_tiny(args: Namespace) -> None:
 @register_model_architecture("mtn", "mtn_aol")
 def mtn_aol(args: Namespace) -> None:
     """The paper's size (Section 5.2)."""
+    args.query_projection = getattr(args, "query_projection", "linear")
     args.encoder_embed_dim = getattr(args, "encoder_embed_dim", 512)
     args.encoder_ffn_embed_dim = getattr(args, "encoder_ffn_embed_dim", 1024)
     args.encoder_attention_heads = getattr(args, "encoder_attention_heads", 8)
@@ -220,6 +222,7 @@ def mtn_3level(args: Namespace) -> None:
 def mtn_small(args: Namespace) -> None:
     """For one machine without a GPU; the size of the other `…_small` ones."""
     args.level_layers = getattr(args, "level_layers", "2,1")
+    args.query_projection = getattr(args, "query_projection", "linear")
     args.encoder_embed_dim = getattr(args, "encoder_embed_dim", 192)
     args.encoder_ffn_embed_dim = getattr(args, "encoder_ffn_embed_dim", 384)
     args.encoder_normalize_before = getattr(args, "encoder_normalize_before", True)

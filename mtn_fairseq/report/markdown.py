@@ -8,6 +8,7 @@ from .document import Block, Cell, Document, Heading, Paragraph, Picture, Table
 
 # All of ASCII that may mean something: what people typed is to be seen as they typed it.
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
+_LIKE_A_LIST = re.compile(r"^(\s*\d*)([-+=.)])", re.MULTILINE)
 
 
 def to_markdown(document: Document) -> str:
@@ -23,7 +24,7 @@ def _block(block: Block) -> str:
     if isinstance(block, Heading):
         return f"{'#' * block.level} {escape(block.text)}"
     if isinstance(block, Paragraph):
-        return escape(block.text)
+        return _LIKE_A_LIST.sub(r"\1\\\2", escape(block.text))
     if isinstance(block, Picture):
         return f"![{escape(block.alt)}]({block.name}.png)"
     table = "\n".join(_table(block))

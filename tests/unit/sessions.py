@@ -30,14 +30,14 @@ SMALL = (
 MTN_MODELS = {
     "1-level": ("mtn", f"{SMALL} --level-layers 2"),
     "2-level": ("mtn", f"{SMALL} --level-layers 2,2"),
-    "3-level": ("mtn", f"{SMALL} --level-layers 1,2,1"),
+    "3-level": ("mtn", f"{SMALL} --level-layers 1,2,1 --query-projection linear"),
     "4-level": ("mtn", f"{SMALL} --level-layers 1,1,1,1"),
-    "vector": ("mtn", f"{SMALL} --level-layers 1,1,1 --query-projection vector"),
+    "linear": ("mtn", f"{SMALL} --level-layers 1,1,1 --query-projection linear"),
     "top": ("mtn", f"{SMALL} --level-layers 1,1,1 --add-back top"),
     "last-query": ("mtn", f"{SMALL} --level-layers 1,1 --decoder-context query"),
     "last-query-3": (
         "mtn",
-        f"{SMALL} --level-layers 1,1,1 --decoder-context query --query-projection vector "
+        f"{SMALL} --level-layers 1,1,1 --decoder-context query --query-projection linear "
         "--add-back top",
     ),
     "pre-norm": (

@@ -136,7 +136,7 @@ def test_a_changed_query_changes_the_logits(name):
         assert changed.abs().max() > DIFFERENT, t
 
 
-@pytest.mark.parametrize("name", ["3-level", "4-level", "vector", "top", "pre-norm"])
+@pytest.mark.parametrize("name", ["3-level", "4-level", "linear", "top", "pre-norm"])
 @pytest.mark.parametrize("between", [[SESSION], [SESSION, Q], [Q, SESSION], [Q, UNIT3, Q]])
 def test_an_earlier_session_reaches_the_last_query(name, between):
     """Its first query, which only the levels above the session can carry over."""

@@ -51,10 +51,12 @@ MTN_ARCHITECTURES = {
     "mtn": {},
     "mtn_tiny": {
         "level_layers": "2,1",
+        "query_projection": "linear",
         "encoder_embed_dim": 128,
         "encoder_ffn_embed_dim": 256,
     },
     "mtn_aol": {
+        "query_projection": "linear",
         "encoder_embed_dim": 512,
         "encoder_ffn_embed_dim": 1024,
         "encoder_attention_heads": 8,
@@ -62,6 +64,7 @@ MTN_ARCHITECTURES = {
     "mtn_3level": {"level_layers": "3,2,1"},
     "mtn_small": {
         "level_layers": "2,1",
+        "query_projection": "linear",
         "encoder_embed_dim": 192,
         "encoder_ffn_embed_dim": 384,
         "encoder_normalize_before": True,
@@ -292,19 +295,22 @@ def test_named_architectures(arch):
 def test_flags_go_before_the_architecture(arch):
     """Whatever the architecture sets; a switch that it sets cannot be given otherwise."""
     set_by_it = [name for name, value in ARCHITECTURES[arch].items() if value is not True]
-    names = {"encoder_embed_dim", *set_by_it}
-    args = arguments(*(f"--{name.replace('_', '-')}=28" for name in names), arch=arch)
-    assert {name: str(getattr(args, name)) for name in names} == dict.fromkeys(names, "28")
+    given = dict.fromkeys(["encoder_embed_dim", *set_by_it], "28")
+    if "query_projection" in given:
+        given["query_projection"] = "vector"
+    flags = (f"--{name.replace('_', '-')}={value}" for name, value in given.items())
+    args = arguments(*flags, arch=arch)
+    assert {name: str(getattr(args, name)) for name in given} == given
 
 
 def test_a_model_from_hydra_is_the_one_from_argparse():
-    args = arguments(*SMALL.split(), "--level-layers", "1,2", "--query-projection", "vector")
+    args = arguments(*SMALL.split(), "--level-layers", "1,2", "--query-projection", "linear")
     config = from_hydra(
         "task=session_to_query",
         f"task.data={DATA}",
         "model=mtn",
         "model.level_layers='1,2'",
-        "model.query_projection=vector",
+        "model.query_projection=linear",
         "model.encoder_embed_dim=16",
         "model.encoder_ffn_embed_dim=24",
         "model.encoder_attention_heads=2",

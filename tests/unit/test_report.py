@@ -529,6 +529,13 @@ def test_words_of_searchers_are_shown_and_do_nothing():
     assert row == (r"| x | a\|b \<img src=x\> \*\*c\*\* \`d\` \[e\](f) \\ &amp; \$g\$ h\_i\_j |")
 
 
+@pytest.mark.parametrize("text", ["- a", "+ a", "1. a", "12) a", "===", "a\n- b"])
+def test_a_paragraph_in_markdown_is_no_list_or_heading(text):
+    said = to_markdown(Document("title", [Paragraph(text)]))
+    shown = said.split("\n\n", 1)[1]
+    assert shown != f"{text}\n" and shown.replace("\\", "") == f"{text}\n"
+
+
 def test_no_two_systems_look_alike():
     looks = styles([f"model {i}" for i in range(12)], ["echo", "last", "session"])
     assert len({(look.colour, look.marker) for look in looks.values()}) == 15
