@@ -49,16 +49,12 @@ class Experiment:
         for name, chosen in settings.items():
             tell(f"{name}: {chosen.name}")
         write_settings(self.output / CHOSEN, settings)
-        tell("== models, with the first seed, and the length of what they say")
-        lengths = self.models.choose_lengths(settings)
-        for name, penalty in lengths.items():
-            tell(f"{name}: length penalty {penalty:g}")
-        tell("== models, with all seeds")
-        run_all(self.answers(settings, lengths), self.at_once)
+        tell("== models")
+        run_all(self.answers(settings), self.at_once)
         tell("== suggestions from all sources")
         run_all(self.beyond(settings), self.at_once)
         tell("== scores and report")
-        self.write_manifest(settings, lengths)
+        self.write_manifest(settings)
         for part in self.ends(settings):
             part.run_again()
         tell(f"{self.output}/report/report.md")
@@ -68,19 +64,16 @@ class Experiment:
         searched = {name: next_rates({})[0] for name in self.models.searched()}
         tries = [self.models.rate_try(name, settings) for name, settings in searched.items()]
         settings = {**searched, **self.plan.settings}
-        lengths = {}  # not known before
-        parts = [
+        for part in [
             *self.data(),
             *self.yardsticks(),
             *tries,
-            *self.models.searches(settings).values(),
-            *self.answers(settings, lengths),
+            *self.answers(settings),
             *self.beyond(settings),
             *self.ends(settings),
-        ]
-        # A model of the first seed is asked twice, and trained once.
-        for command in dict.fromkeys(each for part in parts for each in part.all_commands()):
-            tell(command)
+        ]:
+            for command in part.all_commands():
+                tell(command)
 
     def data(self) -> List[Part]:
         """Text and binarised text, in words and, if a system reads them, in word pieces; counts."""
@@ -113,12 +106,10 @@ class Experiment:
     def yardsticks(self) -> List[Part]:
         return [yardstick(self.output, method) for method in YARDSTICKS]
 
-    def answers(self, settings: Dict[str, Settings], lengths: Dict[str, float]) -> List[Part]:
+    def answers(self, settings: Dict[str, Settings]) -> List[Part]:
         """All of one seed before the next, so that a run cut short has compared them all."""
         return [
-            self.models.answers(
-                name, settings[system.settings_of or name], lengths.get(name, 1.0), seed
-            )
+            self.models.answers(name, settings[system.settings_of or name], seed)
             for seed in self.seeds
             for name, system in self.plan.systems.items()
         ]
@@ -171,7 +162,7 @@ class Experiment:
             for seed in self.seeds
         ]
 
-    def write_manifest(self, settings: Dict[str, Settings], lengths: Dict[str, float]) -> None:
+    def write_manifest(self, settings: Dict[str, Settings]) -> None:
         chosen = "; ".join(
             f"{self.plan.systems[name].label} {setting.rate:g} and {setting.dropout:g}"
             for name, setting in settings.items()
@@ -180,11 +171,6 @@ class Experiment:
             self.plan.about,
             f"Learning rate and dropout: {chosen}; other rows take those of the model they vary.",
         ]
-        if lengths:
-            penalties = "; ".join(
-                f"{self.plan.systems[name].label} {penalty:g}" for name, penalty in lengths.items()
-            )
-            about.append(f"Length penalty, by BLEU on validation data: {penalties}.")
         contents = manifest(self.output, self.plan, about, self.rows(settings))
         (self.output / "report.json").write_text(json.dumps(contents, indent=1) + "\n")
 
@@ -280,7 +266,6 @@ def main() -> None:
         updates=args.updates,
         rate_updates=args.rate_updates,
         generation="--cpu --batch-size 64",
-        choose_lengths=True,
         preparation=["--split 80,10,10"],  # of few sessions, more for the test
         threshold=5,
         pieces=4000,

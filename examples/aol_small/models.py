@@ -1,13 +1,14 @@
 """Models: trained and asked, with what is best on validation data."""
 
-import json
 from pathlib import Path
 from typing import Dict, List
 
-from lengths import Length, best_length
-from parts import Part, Training, once, run_all
+from parts import Part, Training, run_all
 from plan import Plan
-from recipes import BEAM, LENGTH_PENALTIES, Settings, dropouts, next_rates
+from recipes import BEAM, Settings, dropouts, next_rates
+
+from mtn_fairseq.scoring.generate_log import read_generate_log
+from mtn_fairseq.scoring.suggestion_scores import score
 
 _NEVER = 10000  # subtracted from the score of <unk>
 _WARM_UP = 8  # the first eighth, of a short try too
@@ -50,7 +51,7 @@ class Models:
             for settings in dropouts(min(losses, key=lambda each: losses[each]))
         }
         run_all(tries.values(), self.at_once)
-        bleu = {each: self._best_length(search).bleu for each, search in tries.items()}
+        bleu = {each: self._bleu(search) for each, search in tries.items()}
         return {
             name: max([s for of, s in tries if of == name], key=lambda s, name=name: bleu[name, s])
             for name in names
@@ -65,34 +66,14 @@ class Models:
                 return losses
             losses.update({settings: part.loss() for settings, part in tries.items()})
 
-    def choose_lengths(self, settings: Dict[str, Settings]) -> Dict[str, float]:
-        """For each system: the length penalty of its first seed, which the others take."""
-        searches = self.searches(settings)
-        run_all(searches.values(), self.at_once)
-        return {name: self._best_length(search).penalty for name, search in searches.items()}
-
-    def _best_length(self, search: Part) -> Length:
-        def choose() -> str:
-            text = (self.output / "words/text/valid.next").read_text(encoding="utf-8")
-            log = search.folder / "generate.log"
-            return json.dumps(best_length(log, text.splitlines(), LENGTH_PENALTIES)._asdict())
-
-        return Length(**json.loads(once(search.folder / "best.json", choose)))
-
-    def searches(self, settings: Dict[str, Settings]) -> Dict[str, Part]:
-        """By which length penalties are chosen, if they are."""
-        if not self.plan.choose_lengths:
-            return {}
-        return {
-            name: self._search(name, settings[system.settings_of or name])
-            for name, system in self.plan.systems.items()
-        }
+    def _bleu(self, search: Part) -> float:
+        return score(read_generate_log(str(search.folder / "generate.log")))["bleu"]
 
     def _search(self, name: str, settings: Settings) -> Part:
         """What a trained model says for the validation text."""
         training = self.training(name, settings, seed=1)
         ask = f"{self._ask(name, training)} --gen-subset valid --unkpen {_NEVER}"
-        folder = self.output / "lengths" / f"{name}-{settings.name}"
+        folder = self.output / "dropouts" / f"{name}-{settings.name}"
         return Part(folder, [("generate", ask)], after=training)
 
     def rate_try(self, name: str, settings: Settings) -> Training:
@@ -106,10 +87,10 @@ class Models:
         train = self._train(name, settings, seed, self.plan.updates, f"--save-dir {folder}")
         return Training(folder, [("train", train)])
 
-    def answers(self, name: str, settings: Settings, penalty: float, seed: int) -> Part:
+    def answers(self, name: str, settings: Settings, seed: int) -> Part:
         """Suggestions of a trained model for the test, and how likely it finds what was asked."""
         training = self.training(name, settings, seed)
-        ask = f"{self._ask(name, training)} --lenpen {penalty}"
+        ask = self._ask(name, training)
         return Part(
             self.output / "answers" / f"{name}-{seed}",
             [

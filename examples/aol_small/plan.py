@@ -21,7 +21,6 @@ class Plan(NamedTuple):
             `training` says how long
         rate_updates: likewise, of a try of a learning rate
         generation: flags of fairseq-generate
-        choose_lengths: whether the length penalty of each is chosen on validation data; else 1
         preparation: flags of mtn-log-to-sessions
         threshold: words seen less often in training are <unk>
         pieces: how many word pieces, for systems that read them
@@ -47,4 +46,3 @@ class Plan(NamedTuple):
     seeds: int
     sample_lines: Sequence[int] = ()
     attention_of: str = "mtn"
-    choose_lengths: bool = False

@@ -26,7 +26,6 @@ BEAM = 10
 RATES = (0.004, 0.008)  # and on, halved or doubled, as long as the last one is the best
 SMALLEST_RATE, LARGEST_RATE = 0.0005, 0.064
 DROPOUTS = (0.0, 0.1)
-LENGTH_PENALTIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)
 
 
 class System(NamedTuple):

@@ -105,24 +105,6 @@ def test_options(name, options):
     assert_same(found, expected)
 
 
-@pytest.mark.parametrize("name", ["2-level", "hlstm"])
-def test_a_length_penalty_only_puts_hypotheses_in_another_order(name):
-    """So that one search tells for all: examples/aol_small/lengths.py."""
-    sessions = random_sessions(7, 6)
-    moved = 0
-    for ends in (1, 2, 3, 4):
-        model = restless(build(*ALL_MODELS[name])[1], ends=ends)
-        found, others = (
-            answers(NarrowSequenceGenerator, model, sessions, beam_size=4, len_penalty=penalty)
-            for penalty in (1.0, 0.0)
-        )
-        for beam, other in zip(found, others):
-            expected = sorted(beam, key=lambda each: -sum(each[2]))
-            assert [tokens for tokens, *_ in other] == [tokens for tokens, *_ in expected]
-            moved += expected != beam
-    assert moved
-
-
 @pytest.mark.parametrize(
     ("arch", "flags"),
     [
