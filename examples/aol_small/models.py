@@ -51,7 +51,7 @@ class Models:
             for settings in dropouts(min(losses, key=lambda each: losses[each]))
         }
         run_all(tries.values(), self.at_once)
-        bleu = {each: self._bleu(search) for each, search in tries.items()}
+        bleu = {each: _bleu(search) for each, search in tries.items()}
         return {
             name: max([s for of, s in tries if of == name], key=lambda s, name=name: bleu[name, s])
             for name in names
@@ -65,9 +65,6 @@ class Models:
             if not tries or not all(part.done for part in tries.values()):
                 return losses
             losses.update({settings: part.loss() for settings, part in tries.items()})
-
-    def _bleu(self, search: Part) -> float:
-        return score(read_generate_log(str(search.folder / "generate.log")))["bleu"]
 
     def _search(self, name: str, settings: Settings) -> Part:
         """What a trained model says for the validation text."""
@@ -124,3 +121,7 @@ class Models:
     def _data(self, name: str) -> Path:
         kind = "pieces" if self.plan.systems[name].pieces else "words"
         return self.output / kind / "data-bin"
+
+
+def _bleu(search: Part) -> float:
+    return score(read_generate_log(str(search.folder / "generate.log")))["bleu"]
