@@ -97,11 +97,12 @@ class NarrowModel(EnsembleModel):
         super().__init__(models)
         self.beam, self.words = beam, words
         self.columns = torch.empty(0)  # (R, 4 + words): which word of the dictionary each score is
-        # fairseq's Transformer decoder can do with one set of codes for all hypotheses of a session
+        # For all hypotheses of a session, a pointer can do with one memory, and fairseq's
+        # Transformer decoder with one set of codes.
         decoder = self.single_model.decoder
         self.shares_codes = isinstance(decoder, TransformerDecoderBase)
-        kinds = (MultiheadAttention, Pointer)
-        self.attentions = [part for part in decoder.modules() if isinstance(part, kinds)]
+        kinds = (MultiheadAttention, Pointer) if self.shares_codes else Pointer
+        self.sharing = [part for part in decoder.modules() if isinstance(part, kinds)]
 
     def forward_decoder(
         self,
@@ -112,6 +113,8 @@ class NarrowModel(EnsembleModel):
     ) -> Tuple[Tensor, Optional[Tensor]]:
         if tokens.size(1) == 1:
             scores = self._first_word(tokens, encoder_outs[0], incremental_states, temperature)
+            if isinstance(encoder_outs[0], dict):
+                encoder_outs[0].pop("copyable", None)  # the pointer has it, and nobody reorders it
         else:
             scores = self._scores(tokens, encoder_outs[0], incremental_states, temperature)
         return scores, None
@@ -154,35 +157,37 @@ class NarrowModel(EnsembleModel):
         if temperature != 1.0:
             logits = logits / temperature
         copying = extra.get("copying") if isinstance(extra, dict) else None
-        if copying is not None:
-            return self._mixed(logits, Copying(*(part[:, -1] for part in copying)))
         best, words = largest(logits[:, SPECIALS:], self.words)
-        self.columns = _with_specials(words + SPECIALS)
+        words = words + SPECIALS
         scores = torch.cat([logits[:, :SPECIALS], best], 1)
-        highest = scores.amax(1, keepdim=True)
-        # In place: nothing is as wide, and nobody reads it again.
-        total = logits.sub_(highest).exp_().sum(1, keepdim=True)
-        return scores - (highest + total.log())
+        if copying is None:
+            total = _log_total(logits, scores)
+        else:
+            copying = Copying(*(part[:, -1] for part in copying))
+            scores, words, total = self._mix(logits, scores, words, copying)
+        self.columns = _with_specials(words)
+        return scores - total
 
-    def _mixed(self, logits: Tensor, copying: Copying) -> Tensor:
-        """Of the mixture of (R, V) logits and K copied words.
+    def _mix(
+        self, logits: Tensor, scores: Tensor, words: Tensor, copying: Copying
+    ) -> Tuple[Tensor, Tensor, Tensor]:
+        """Scores and words of the mixture of (R, V) logits and K copied words, and its total.
 
-        Only copied words change: a word that is not among them has its share of the vocabulary.
+        A word that is not copied keeps its place among such words. So those that can be best are
+        the best of the vocabulary and the copied ones.
         """
-        total = logits.logsumexp(1, keepdim=True) - logsigmoid(copying.gate).to(logits)
-        copied = copying.log_share.to(logits).masked_fill(copying.share.le(0), -inf) + total
-        known = copying.columns.lt(logits.size(1))
-        here = copying.columns.masked_fill(~known, 0)
-        # As if they had these logits; a place with no share has no part in it.
-        raised = torch.logaddexp(logits.gather(1, here), copied.masked_fill(~known, -inf))
-        logits = logits.scatter_reduce(1, here, raised, "amax")
-        best, words = largest(logits[:, SPECIALS:], self.words)
-        # Unknown words are not among these.
-        best = torch.cat([best, copied.masked_fill(known, -inf)], 1)
-        words = torch.cat([words + SPECIALS, copying.columns], 1)
+        no_logit = copying.share.le(0) | copying.columns.ge(logits.size(1))
+        columns = copying.columns.masked_fill(no_logit, 0)
+        generated = logits.gather(1, columns).masked_fill_(no_logit, -inf)
+        total = _log_total(logits, scores)
+        # The logit that copying alone would be: the gate is log(g / (1 - g)).
+        copied = copying.share.log() + (total - copying.gate)
+        specials, best = scores.split([SPECIALS, self.words], 1)
+        twice = words.unsqueeze(2).eq(columns.unsqueeze(1)).any(2)
+        best = torch.cat([best.masked_fill_(twice, -inf), torch.logaddexp(generated, copied)], 1)
         best, places = best.topk(self.words, dim=1)
-        self.columns = _with_specials(words.gather(1, places))
-        return torch.cat([logits[:, :SPECIALS], best], 1) - total
+        words = torch.cat([words, copying.columns], 1).gather(1, places)
+        return torch.cat([specials, best], 1), words, total - logsigmoid(copying.gate)
 
     def reorder_encoder_out(
         self, encoder_outs: List[Dict[str, List[Tensor]]], new_order: Tensor
@@ -198,18 +203,26 @@ class NarrowModel(EnsembleModel):
     ) -> None:
         if not self.shares_codes:
             return super().reorder_incremental_state(incremental_states, new_order)
-        for attention in self.attentions:  # fairseq would look for them all over, every time
-            attention.reorder_incremental_state(incremental_states[0], new_order)
+        for part in self.sharing:  # fairseq would look for them all over, every time
+            part.reorder_incremental_state(incremental_states[0], new_order)
 
     def share_codes_among(self, hypotheses: int) -> None:
-        if self.shares_codes:
-            for attention in self.attentions:
-                attention.set_beam_size(hypotheses)
+        for part in self.sharing:
+            part.set_beam_size(hypotheses)
 
 
 def _with_specials(words: Tensor) -> Tensor:
     specials = torch.arange(SPECIALS, device=words.device).expand(len(words), -1)
     return torch.cat([specials, words], 1)
+
+
+def _log_total(logits: Tensor, scores: Tensor) -> Tensor:
+    """log Σ exp of (R, V) logits, the largest of which are among the scores -> (R, 1)
+
+    In place: nothing is as wide, and nobody reads it again.
+    """
+    highest = scores.amax(1, keepdim=True)
+    return highest + logits.sub_(highest).exp_().sum(1, keepdim=True).log_()
 
 
 def largest(scores: Tensor, count: int) -> Tuple[Tensor, Tensor]:

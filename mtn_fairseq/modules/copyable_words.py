@@ -37,10 +37,9 @@ class Columns:
         slot = (is_first & unknown).cumsum(1) - 1  # right at the first place of a word
         slot = (same & is_first.unsqueeze(1)).mul(slot.unsqueeze(1)).sum(2)  # and at the others
         columns = torch.where(unknown, self.vocabulary + slot, src_tokens)
-        nothing = unknown & slot.ge(SLOTS)
-        for index in self.not_words:
-            nothing |= src_tokens.eq(index)
-        return columns.masked_fill(nothing, NOTHING)
+        too_many = unknown & slot.ge(SLOTS)
+        not_a_word = torch.isin(src_tokens, src_tokens.new_tensor(self.not_words))
+        return columns.masked_fill(too_many | not_a_word, NOTHING)
 
     def of_part(self, src_tokens: Tensor, read: Tensor) -> Tensor:
         """(B, T), (B, T') -> (B, T'): likewise, of what a model reads of each source."""
@@ -53,14 +52,19 @@ class Columns:
         columns = self.of(src_tokens).unsqueeze(1).expand_as(words)
         return columns_of_targets(target, words, columns, unk)
 
-    def words_of(self, src_tokens: Tensor, columns: Tensor) -> Tensor:
-        """(T,), (n,) -> (n,): the indices of what the columns of one source stand for."""
+    def words_of(self, src_tokens: Tensor, columns: Tensor, counts: List[int]) -> Tensor:
+        """(B, T), (n,) -> (n,): the indices of what columns stand for.
+
+        Args:
+            counts: how many of the columns are of the first source, of the second, …
+        """
         slots = columns.ge(self.vocabulary)
         if not bool(slots.any()):
             return columns
-        here = self.of(src_tokens.unsqueeze(0)).squeeze(0)
-        place = here.unsqueeze(0).eq(columns[slots].unsqueeze(1)).int().argmax(1)
-        return columns.masked_scatter(slots, src_tokens[place])
+        source = torch.repeat_interleave(torch.tensor(counts, device=slots.device))[slots]
+        here = self.of(src_tokens)[source]
+        place = here.eq(columns[slots].unsqueeze(1)).int().argmax(1)
+        return columns.masked_scatter(slots, src_tokens[source, place])
 
 
 def columns_of_targets(target: Tensor, words: Tensor, columns: Tensor, unk: int) -> Tensor:

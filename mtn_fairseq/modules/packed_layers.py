@@ -131,8 +131,7 @@ class PackedDecoder(TransformerDecoderBase):
         features, extra = super().forward(
             tokens, encoder_out, incremental_state, features_only=True, **others
         )
-        source = Copyable(*encoder_out["copyable"])
-        extra["copying"] = self.pointer.point_next(features, source, incremental_state)
+        extra["copying"] = self.pointer.point_next(features, encoder_out, incremental_state)
         return (features if features_only else self.output_layer(features)), extra
 
     def decode_targets(

@@ -5,7 +5,7 @@
 summed over the places of the session where the word stands.
 """
 
-from typing import Callable, Dict, NamedTuple, Optional
+from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
 import torch
 from fairseq.incremental_decoding_utils import FairseqIncrementalState
@@ -15,6 +15,8 @@ from torch.nn import functional as F
 from .copy_mixture import FLOOR, add_copied
 from .copyable_words import NOTHING, Copyable
 from .packed_attention import Grid
+
+_GENERATE = -2 * FLOOR  # log odds of the vocabulary where there is nothing to copy
 
 
 class Copying(NamedTuple):
@@ -49,14 +51,16 @@ def _precise(numbers: Tensor) -> torch.dtype:
 
 
 class Memory(NamedTuple):
-    """What the pointer keeps of the sources of a batch; places are counted through all queries."""
+    """What the pointer keeps of the sources of a batch; places are counted through all queries.
 
-    word_keys: Tensor  # (B, Q, L, D)
-    query_keys: Tensor  # (B, Q, D)
-    exists: Tensor  # (B, Q, L) whether there is a word
-    columns: Tensor  # (B, K), K = Q · L
-    words: Tensor  # (B, K)
-    to_first: Tensor  # (B, K, K) 1 from each place to the first one of its word
+    One multiplication scores K places, Q queries and the gate.
+    """
+
+    keys: Tensor  # (B, F, K + Q + 1)
+    start: Tensor  # (B, 1, K + Q + 1) what is added; `_never`, for a place or query without words
+    columns: Tensor  # (B, 1, K)
+    words: Tensor  # (B, 1, K)
+    to_first: Tensor  # (B, K, K) 1 from each place that has a word to the first one of its word
 
 
 class Pointer(FairseqIncrementalState, nn.Module):
@@ -83,17 +87,29 @@ class Pointer(FairseqIncrementalState, nn.Module):
 
     def remember(self, source: Copyable) -> Memory:
         columns = source.columns.flatten(1)
+        exists = columns.ne(NOTHING)
         same = columns.unsqueeze(2).eq(columns.unsqueeze(1))
         is_first = ~same.tril(-1).any(2)
-        to_first = same & is_first.unsqueeze(1) & columns.ne(NOTHING).unsqueeze(2)
+        to_first = same & (is_first & exists).unsqueeze(1)
+        words = _asked_for(self.which_word, self.word_key(source.codes.flatten(1, 2)), exists)
+        has_words = exists.view_as(source.columns).any(2)
+        queries = self._queries_asked_for(source.query_codes, has_words)
+        gate = self.gate.weight.expand(len(columns), -1, -1)
+        gate_start = self.gate.bias.masked_fill(~has_words.any(1, keepdim=True), _GENERATE)
+        keys, start = (torch.cat(parts, 1) for parts in zip(words, queries, (gate, gate_start)))
         return Memory(
-            self.word_key(source.codes),
-            source.query_codes if self.query_key is None else self.query_key(source.query_codes),
-            source.columns.ne(NOTHING),
-            columns,
-            source.words.flatten(1),
-            to_first.to(source.codes.dtype),
+            keys.transpose(1, 2),
+            start.unsqueeze(1),
+            columns.unsqueeze(1),
+            source.words.flatten(1).masked_fill(~exists, NOTHING).unsqueeze(1),
+            to_first.to(keys),
         )
+
+    def _queries_asked_for(self, codes: Tensor, has_words: Tensor) -> Tuple[Tensor, Tensor]:
+        if self.which_query is None or self.query_key is None:  # there is but one
+            keys = codes.new_zeros(*has_words.shape, self.which_word.in_features)
+            return keys, keys[..., 0].masked_fill(~has_words, _never(keys))
+        return _asked_for(self.which_query, self.query_key(codes), has_words)
 
     def point(self, features: Tensor, memory: Memory, seen: Optional[Tensor] = None) -> Copying:
         """features (B, A, F): of A target positions a source -> (B, A, …)
@@ -101,26 +117,19 @@ class Pointer(FairseqIncrementalState, nn.Module):
         Args:
             seen: (B, A, Q) which queries each position knows of; all, if not said
         """
-        has_words = memory.exists.any(2).unsqueeze(1)  # (B, 1, Q)
-        seen = has_words if seen is None else seen & has_words
-        scale = memory.word_keys.size(-1) ** -0.5
-        scores = torch.einsum("bad,bqld->baql", self.which_word(features) * scale, memory.word_keys)
-        place = _softmax(scores, memory.exists.unsqueeze(1))
-        if self.which_query is not None:
-            asked = self.which_query(features) * scale
-            query = _softmax(asked @ memory.query_keys.transpose(1, 2), seen)
-            place = place * query.unsqueeze(3)
-        share = place.flatten(2) @ memory.to_first
-        anything = seen.any(2, keepdim=True)
-        gate = self.gate(features).masked_fill(~anything, -2 * FLOOR)
-        here = seen.unsqueeze(3) & memory.exists.unsqueeze(1)
-        words = memory.words.unsqueeze(1).expand(-1, features.size(1), -1)
-        return Copying(
-            gate,
-            share,
-            memory.columns.unsqueeze(1).expand_as(words),
-            words.masked_fill(~here.flatten(2), NOTHING),
-        )
+        words = memory.words.expand(-1, features.size(1), -1)
+        places = words.size(2)
+        scores = torch.baddbmm(memory.start, features, memory.keys)
+        place, query, gate = scores.split([places, scores.size(2) - places - 1, 1], 2)
+        place = place.unflatten(2, (query.size(2), -1))
+        if seen is not None:
+            query = query.masked_fill(~seen, _never(query))
+            gate = gate.masked_fill(query.amax(2, keepdim=True).lt(_never(query) / 2), _GENERATE)
+            words = words.view_as(place).masked_fill(~seen.unsqueeze(3), NOTHING).flatten(2)
+        # A softmax over nothing is numbers, too, which the gate keeps out.
+        share = place.softmax(3) * query.softmax(2).unsqueeze(3)
+        share = share.flatten(2) @ memory.to_first
+        return Copying(gate, share, memory.columns.expand_as(words), words)
 
     def point_packed(
         self, features: Tensor, source: Copyable, asking: Grid, newest: Tensor
@@ -131,7 +140,7 @@ class Pointer(FairseqIncrementalState, nn.Module):
             newest: (R,) the last query of its source that each position knows of
         """
         memory = self.remember(source)
-        query = torch.arange(memory.exists.size(1), device=newest.device)
+        query = torch.arange(source.columns.size(1), device=newest.device)
         seen = query.le(asking.lay_out(newest).unsqueeze(2))
         copying = self.point(asking.lay_out(features), memory, seen)
         return Copying(*map(asking.pick_up, copying))
@@ -139,19 +148,22 @@ class Pointer(FairseqIncrementalState, nn.Module):
     def point_next(
         self,
         features: Tensor,
-        source: Copyable,
+        encoder_out: Dict[str, List[Tensor]],
         incremental_state: Optional[Dict[str, Dict[str, Optional[Tensor]]]],
     ) -> Copying:
         """features (R, T', F) of hypotheses, R / B of each source -> (R, T', …)
 
-        The source is read once; then its memory goes through beam search with the hypotheses.
+        What is copyable is read once; then its memory goes through beam search with the hypotheses.
         """
         kept = None
         if incremental_state is not None:
             kept = self.get_incremental_state(incremental_state, "memory")
-        memory = self.remember(source) if kept is None else Memory(**kept)
-        if incremental_state is not None:
-            self.set_incremental_state(incremental_state, "memory", memory._asdict())
+        if kept is not None:
+            memory = Memory(**kept)
+        else:
+            memory = self.remember(Copyable(*encoder_out["copyable"]))
+            if incremental_state is not None:
+                self.set_incremental_state(incremental_state, "memory", memory._asdict())
         together = features.view(len(memory.words), -1, features.size(-1))
         copying = self.point(together, memory)
         return Copying(*(part.reshape(*features.shape[:2], -1) for part in copying))
@@ -175,7 +187,16 @@ class Pointer(FairseqIncrementalState, nn.Module):
         self.set_incremental_state(incremental_state, "memory", moved)
 
 
-def _softmax(scores: Tensor, exists: Tensor) -> Tensor:
-    """Over the last dimension, of what exists; zeros where nothing does."""
-    lowest = torch.finfo(scores.dtype).min
-    return scores.masked_fill(~exists, lowest).softmax(-1) * exists
+def _asked_for(asking: nn.Linear, keys: Tensor, exists: Tensor) -> Tuple[Tensor, Tensor]:
+    """(B, N, D), (B, N) -> (B, N, F), (B, N): what features are multiplied by, and what is added.
+
+    (W f + b) · k is f · (Wᵀ k) + b · k, and so each step of a beam search need not compute W f.
+    """
+    keys = keys * keys.size(-1) ** -0.5
+    start = keys @ asking.bias
+    return keys @ asking.weight, start.masked_fill(~exists, _never(start))
+
+
+def _never(scores: Tensor) -> float:
+    """As a score, or added to one, it leaves nothing of its softmax; a number in any precision."""
+    return torch.finfo(scores.dtype).min / 2

@@ -8,7 +8,6 @@ from fairseq.modules import FairseqDropout
 from torch import Tensor, nn
 
 from ..data.spelled_words import as_read_by_embeddings
-from .copyable_words import Copyable
 from .pointer import Pointer
 
 EncoderOut = Dict[str, List[Tensor]]
@@ -55,8 +54,7 @@ class RecurrentDecoder(FairseqIncrementalDecoder):
         tokens = as_read_by_embeddings(prev_output_tokens, self.dictionary)
         features, extra = self.extract_features(tokens, encoder_out, incremental_state)
         if self.pointer is not None:
-            source = Copyable(*encoder_out["copyable"])
-            extra["copying"] = self.pointer.point_next(features, source, incremental_state)
+            extra["copying"] = self.pointer.point_next(features, encoder_out, incremental_state)
         return (features if features_only else self.output_layer(features)), extra
 
     def extract_features(

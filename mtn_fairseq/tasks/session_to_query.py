@@ -14,6 +14,7 @@ from fairseq.data.iterators import EpochBatchIterator
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from fairseq.models import FairseqEncoderDecoderModel
 from fairseq.sequence_generator import SequenceGenerator
+from fairseq.sequence_scorer import SequenceScorer
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
 from torch import Tensor
@@ -293,14 +294,17 @@ class SessionToQueryTask(TranslationTask):
             return super().inference_step(generator, models, sample, prefix_tokens, constraints)
         source, columns = sample["net_input"]["src_tokens"], models[0].encoder.columns
         unk = self.tgt_dict.unk()
-        if sample.get("target") is not None:  # to be scored
+        if isinstance(generator, SequenceScorer):
             sample["target"] = columns.of_targets(source, sample["target"], unk)
         if prefix_tokens is not None:
             prefix_tokens = columns.of_targets(source, prefix_tokens, unk)
         found = super().inference_step(generator, models, sample, prefix_tokens, constraints)
-        for src_tokens, hypotheses in zip(source, found):
-            for hypothesis in hypotheses:
-                hypothesis["tokens"] = columns.words_of(src_tokens, hypothesis["tokens"])
+        hypotheses = [hypothesis for each in found for hypothesis in each]
+        tokens = [hypothesis["tokens"] for hypothesis in hypotheses]
+        counts = [sum(len(hypothesis["tokens"]) for hypothesis in each) for each in found]
+        words = columns.words_of(source, torch.cat(tokens), counts)
+        for hypothesis, its_words in zip(hypotheses, words.split([len(each) for each in tokens])):
+            hypothesis["tokens"] = its_words
         return found
 
     def _batching(self) -> Batching:

@@ -95,7 +95,8 @@ def test_columns_by_hand():
         [V, V + 1, UNK, W, EOS],
         [UNK, V, W, EOS, PAD],
     ]
-    assert COLUMNS.words_of(source[0], torch.tensor([V + 1, W, V, EOS])).tolist() == [Y, W, X, EOS]
+    columns = torch.tensor([V + 1, W, V, EOS, V])
+    assert COLUMNS.words_of(source, columns, [4, 1]).tolist() == [Y, W, X, EOS, Z]
 
 
 def test_columns_stay_while_a_session_grows():
