@@ -127,7 +127,9 @@ class Pointer(FairseqIncrementalState, nn.Module):
             gate = gate.masked_fill(query.amax(2, keepdim=True).lt(_never(query) / 2), _GENERATE)
             words = words.view_as(place).masked_fill(~seen.unsqueeze(3), NOTHING).flatten(2)
         # A softmax over nothing is numbers, too, which the gate keeps out.
-        share = place.softmax(3) * query.softmax(2).unsqueeze(3)
+        share = place.softmax(3)
+        if query.size(2) > 1:
+            share = share * query.softmax(2).unsqueeze(3)
         share = share.flatten(2) @ memory.to_first
         return Copying(gate, share, memory.columns.expand_as(words), words)
 
