@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What an update of each system costs: CPU time beside an update of the flat Transformer.
 
-    python examples/aol_small/costs.py runs/aol_small
+    python examples/aol_small/costs.py runs/aol_small [--width 128]
 
 reads the binarised data of an experiment, trains all systems in turn, on one core, and prints each
 `cost` of recipes.py, the median of some rounds, with the lowest and the highest.
@@ -16,7 +16,7 @@ from typing import Callable, Dict
 
 import torch
 from fairseq import options, tasks, utils
-from recipes import SYSTEMS, System
+from recipes import SIZES, System, systems
 
 BATCHES, ROUNDS = 8, 5  # all systems in each round, so that a busy machine slows all of them
 
@@ -26,9 +26,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, help="of the experiment")
-    folder = parser.parse_args().folder
+    parser.add_argument("--width", type=int, choices=SIZES, default=64, help="of the models")
+    args = parser.parse_args()
     torch.set_num_threads(1)
-    rounds = {name: updates_of(system, folder) for name, system in SYSTEMS.items()}
+    compared = systems(SIZES[args.width])
+    rounds = {name: updates_of(system, args.folder) for name, system in compared.items()}
     for update_all in rounds.values():
         update_all()
     seconds: Dict[str, list] = {name: [] for name in rounds}

@@ -18,10 +18,11 @@ from lists import counts, pecos, suggester, yardstick
 from models import Models
 from parts import Part, once, run_all, tell
 from plan import Plan
-from recipes import SUGGESTERS, SYSTEMS, YARDSTICKS, Settings, next_rates
+from recipes import SIZES, SUGGESTERS, YARDSTICKS, Settings, next_rates, systems
 from rows import Row, Run, evaluation, manifest
 
 CHOSEN = "settings.json"  # learning rate and dropout of each system
+_BEAM_OF = "mtn-copying"  # the model behind the lists from all sources
 
 
 class Experiment:
@@ -133,8 +134,10 @@ class Experiment:
         """Scores and report."""
         folder = self.output / "report"
         report = Part(folder, [("report", f"mtn-report {self.output} --output {folder}")])
-        baselines = filter(None, ["mtn", "last", self.plan.beam_of])
-        return [evaluation(self.output, self.rows(settings), baselines), report]
+        rows = self.rows(settings)
+        compared = {row.name for row in rows}
+        baselines = [name for name in ("mtn", "last", self.plan.beam_of) if name in compared]
+        return [evaluation(self.output, rows, baselines), report]
 
     def rows(self, settings: Dict[str, Settings]) -> List[Row]:
         """All that is compared."""
@@ -196,6 +199,10 @@ def run_or_print(experiment: Experiment, dry_run: bool, budget: Dict[str, int]) 
     experiment.run()
 
 
+def names(text: str) -> List[str]:
+    return [name for name in text.split(",") if name]
+
+
 def line_numbers(text: str) -> List[int]:
     return [int(number) for number in text.split(",")]
 
@@ -208,7 +215,21 @@ def flags() -> argparse.ArgumentParser:
     add("log", type=Path, help="what users_to_log.py wrote")
     add("--output", type=Path, default=Path("runs/aol_small"), help="folder (%(default)s)")
     add("--seeds", type=int, default=3, help="of each model (%(default)s)")
-    add("--updates", type=int, default=2600, help="of the flat Transformer (%(default)s)")
+    add(
+        "--width",
+        type=int,
+        choices=SIZES,
+        default=64,
+        help="channels of a word; the wider models train longer (%(default)s)",
+    )
+    add(
+        "--systems",
+        metavar="NAME,NAME",
+        type=names,
+        help=f"which models to compare: {', '.join(systems(SIZES[64]))} (all)",
+    )
+    updates = ", ".join(f"{size.updates} for {width} channels" for width, size in SIZES.items())
+    add("--updates", type=int, help=f"of the flat Transformer ({updates})")
     add("--rate-updates", type=int, default=300, help="of its tries of a rate (%(default)s)")
     add(
         "--settings",
@@ -220,7 +241,7 @@ def flags() -> argparse.ArgumentParser:
     add(
         "--lists",
         metavar="NAME,NAME",
-        type=lambda names: [name for name in names.split(",") if name],
+        type=names,
         default=list(SUGGESTERS),
         help=f"which lists from all sources to make: {', '.join(SUGGESTERS)} (all)",
     )
@@ -240,10 +261,24 @@ def flags() -> argparse.ArgumentParser:
 def main() -> None:
     parser = flags()
     args = parser.parse_args()
-    unknown = set(args.lists) - set(SUGGESTERS)
-    if unknown:
-        parser.error(f"--lists: no {', '.join(sorted(unknown))}")
-    budget = {"updates": args.updates, "rate updates": args.rate_updates}
+    size = SIZES[args.width]
+    every = systems(size)
+    chosen = args.systems or list(every)
+    for flag, wanted, known in (("--systems", chosen, every), ("--lists", args.lists, SUGGESTERS)):
+        unknown = set(wanted) - set(known)
+        if unknown:
+            parser.error(f"{flag}: no {', '.join(sorted(unknown))}")
+    needed = {"mtn", *(every[name].settings_of or name for name in chosen)}  # all against mtn
+    needed |= {_BEAM_OF} if args.lists else set()
+    if not needed.issubset(chosen):
+        missing = ", ".join(sorted(needed.difference(chosen)))
+        parser.error(f"--systems: {missing} as well, or none of what needs it (--lists '')")
+    settings = read_settings(args.settings) if args.settings else {}
+    settings = {name: each for name, each in settings.items() if name in chosen}
+    updates = args.updates or size.updates
+    budget = {"updates": updates, "rate updates": args.rate_updates}
+    if args.width != 64:  # folders that were begun before there was a choice go on
+        budget["width"] = args.width
     how_chosen = (
         f"Learning rates and dropouts are those of {args.settings.name}, chosen on validation data"
         if args.settings
@@ -253,23 +288,25 @@ def main() -> None:
     plan = Plan(
         title="The paper's experiment on an excerpt of the AOL log",
         about=f"1000 users; seeds: {args.seeds}. All models train for the same time, that of "
-        f"{args.updates} updates of the flat Transformer, of about 82 pairs, drawn at random. "
+        f"{updates} updates of the flat Transformer, of about 82 pairs, drawn at random. "
         f"{how_chosen} with seed 1.",
-        systems=SYSTEMS,
+        systems={name: every[name] for name in every if name in chosen},
         suggesters={name: SUGGESTERS[name] for name in args.lists},
-        beam_of="mtn-copying",
+        beam_of=_BEAM_OF,
         pecos=args.pecos and str(Path(args.pecos).absolute()),
-        settings=read_settings(args.settings) if args.settings else {},
+        settings=settings,
         training="--optimizer fused_adam --adam-betas '(0.9, 0.98)' --clip-norm 1.0"
         " --lr-scheduler polynomial_decay --train-batches random --cpu"
         " --no-epoch-checkpoints --log-format simple --log-interval 100",
-        updates=args.updates,
+        updates=updates,
         rate_updates=args.rate_updates,
         generation="--cpu --batch-size 64",
         preparation=["--split 80,10,10"],  # of few sessions, more for the test
         threshold=5,
         pieces=4000,
         seeds=args.seeds,
+        checkpoint=size.checkpoint,
+        dropouts=size.dropouts,
         sample_lines=args.sample_lines,
     )
     run_or_print(Experiment(plan, [args.log], args.output, args.at_once), args.dry_run, budget)

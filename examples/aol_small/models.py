@@ -5,7 +5,7 @@ from typing import Dict, List
 
 from parts import Part, Training, run_all
 from plan import Plan
-from recipes import BEAM, Settings, dropouts, next_rates
+from recipes import BEAM, Settings, next_rates
 
 from mtn_fairseq.scoring.generate_log import read_generate_log
 from mtn_fairseq.scoring.suggestion_scores import score
@@ -48,7 +48,7 @@ class Models:
         tries = {
             (name, settings): self._search(name, settings)
             for name, losses in tried.items()
-            for settings in dropouts(min(losses, key=lambda each: losses[each]))
+            for settings in self._dropouts(min(losses, key=lambda each: losses[each]))
         }
         run_all(tries.values(), self.at_once)
         bleu = {each: _bleu(search) for each, search in tries.items()}
@@ -56,6 +56,9 @@ class Models:
             name: max([s for of, s in tries if of == name], key=lambda s, name=name: bleu[name, s])
             for name in names
         }
+
+    def _dropouts(self, best: Settings) -> List[Settings]:
+        return [best._replace(dropout=dropout) for dropout in self.plan.dropouts]
 
     def _rates_tried(self, name: str) -> Dict[Settings, float]:
         """The validation loss of each try, up to the first that is not done."""
@@ -82,7 +85,7 @@ class Models:
     def training(self, name: str, settings: Settings, seed: int) -> Training:
         folder = self.output / "trained" / f"{name}-{settings.name}-{seed}"
         train = self._train(name, settings, seed, self.plan.updates, f"--save-dir {folder}")
-        return Training(folder, [("train", train)])
+        return Training(folder, [("train", train)], self.plan.checkpoint)
 
     def answers(self, name: str, settings: Settings, seed: int) -> Part:
         """Suggestions of a trained model for the test, and how likely it finds what was asked."""

@@ -80,15 +80,21 @@ class Part:
 
 
 class Training(Part):
-    """Of fairseq-train, with --save-dir in its folder."""
+    """Of fairseq-train, with --save-dir in its folder.
+
+    Args:
+        asked: the checkpoint to ask afterwards
+    """
+
+    def __init__(
+        self, folder: Path, commands: List[tuple], asked: str = "checkpoint_best.pt"
+    ) -> None:
+        super().__init__(folder, commands)
+        self.checkpoint = folder / asked
 
     @property
     def log(self) -> Path:
         return self.folder / "train.log"
-
-    @property
-    def checkpoint(self) -> Path:
-        return self.folder / "checkpoint_best.pt"
 
     def loss(self) -> float:
         return validation_loss(self.log)

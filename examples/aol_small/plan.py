@@ -25,6 +25,8 @@ class Plan(NamedTuple):
         threshold: words seen less often in training are <unk>
         pieces: how many word pieces, for systems that read them
         seeds: how many
+        checkpoint: of each training, the one that is asked
+        dropouts: to choose from on validation data
         sample_lines: of the test text, that the report may show; people's queries, so look first
         attention_of: the system whose session level the report draws, for these lines
     """
@@ -44,5 +46,7 @@ class Plan(NamedTuple):
     threshold: int
     pieces: int
     seeds: int
+    checkpoint: str = "checkpoint_best.pt"
+    dropouts: Sequence[float] = ()
     sample_lines: Sequence[int] = ()
     attention_of: str = "mtn"

@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from fairseq import options
+from fairseq import options, tasks
 from processes import ROOT, run
 
 sys.path.insert(0, str(ROOT / "examples/aol_small"))
 from models import Models
 from parts import Part, once, run_all, validation_loss
 from plan import Plan
-from recipes import SYSTEMS, Settings, dropouts, next_rates
+from recipes import SIZES, Settings, next_rates, systems
 
 
 def commands(script, log, *flags):
@@ -70,7 +70,6 @@ def test_rates_are_doubled_or_halved_while_that_helps():
     assert rates_tried(0.008) == [0.004, 0.008, 0.016]
     assert rates_tried(0.0015) == [0.004, 0.008, 0.002, 0.001]
     assert rates_tried(9)[-1] == 0.064 and rates_tried(0)[-1] == 0.0005
-    assert dropouts(Settings(0.5, 0.1)) == [Settings(0.5, d) for d in (0.0, 0.1)]
 
 
 def test_small_models_differ_in_what_is_compared_only(small):
@@ -87,6 +86,53 @@ def test_small_models_differ_in_what_is_compared_only(small):
     whole = {"mtn", "hlstm", "mnsrf"}
     assert {args.batch_size for args in runs if args.arch in whole} == {32}
     assert {args.batch_size for args in runs if args.arch not in whole} == {82}
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_models_have_as_many_parameters_outside_the_tables_of_words(size, tmp_path):
+    words = ["<q>", *(f"w{number}" for number in range(1008))]
+    for side in ("session", "next"):
+        text = "".join(f"{word} 1\n" for word in words)
+        (tmp_path / f"dict.{side}.txt").write_text(text)
+
+    def parameters(system):
+        flags = f"{tmp_path} --user-dir mtn_fairseq --task session_to_query {system.flags} --lr 1"
+        args = options.parse_args_and_arch(options.get_training_parser(), shlex.split(flags))
+        task = tasks.setup_task(args)
+        of_words = len(task.target_dictionary)
+        return sum(
+            p.numel() for p in task.build_model(args).parameters() if of_words not in p.shape
+        )
+
+    compared = systems(size)
+    found = {name: parameters(compared[name]) for name in compared if "copying" not in name}
+    assert len(found) == 10
+    assert max(found.values()) < 1.015 * min(found.values()), found
+
+
+def test_wider_models_train_longer_and_are_asked_at_their_end():
+    lines = commands("aol_small", "log.tsv", "--width 128 --systems transformer,mtn --lists ''")
+    runs = [args for args in trained(lines) if not args.no_save]
+    assert {args.arch for args in runs} == {"transformer_session", "mtn"}
+    assert {args.encoder_embed_dim for args in runs} == {128}
+    assert {args.max_update for args in runs} == {4800, 6400}  # an update of mtn takes 0.75 of one
+    asked = [line[line.index("--path") + 1] for line in lines if line[0] == "fairseq-generate"]
+    assert asked and all(path.endswith("/checkpoint_last.pt") for path in asked)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("--systems mtn,lstm", "--systems: no lstm"),
+        ("--lists suggest,all", "--lists: no all"),
+        ("--systems mtn", "--systems: mtn-copying as well"),
+        ("--systems mtn,transformer-copying --lists ''", "--systems: transformer as well"),
+        ("--systems transformer --lists ''", "--systems: mtn as well"),
+    ],
+)
+def test_what_cannot_be_compared(flags, said):
+    ended = run(f"python examples/aol_small/experiment.py log.tsv --dry-run {flags}", status=2)
+    assert said in ended.stderr
 
 
 def test_what_is_made_is_what_is_read(paper, small):
@@ -127,8 +173,10 @@ def test_rate_by_loss_and_dropout_by_bleu_on_validation_data(tmp_path):
         closing = "Generate valid with beam=10: BLEU4 = 0\n"
         done(f"dropouts/mtn-lr0.004-dropout{dropout}", "generate.log", log + closing)
     nothing = dict.fromkeys(Plan._fields)
-    plan = Plan(**{**nothing, "systems": {"mtn": SYSTEMS["mtn"]}, "settings": {}, "updates": 10})
-    plan = plan._replace(rate_updates=1, training="", generation="")
+    mtn = {"mtn": systems(SIZES[64])["mtn"]}
+    plan = Plan(**{**nothing, "systems": mtn, "settings": {}, "updates": 10})
+    plan = plan._replace(rate_updates=1, training="", generation="", dropouts=(0.0, 0.1))
+    plan = plan._replace(checkpoint="checkpoint_best.pt")
     assert Models(plan, tmp_path, at_once=1).choose_settings() == {"mtn": Settings(0.004, 0.0)}
 
 
