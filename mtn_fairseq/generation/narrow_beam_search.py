@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from ..modules.copyable_words import SLOTS
-from ..modules.pointer import Copying, Pointer
+from ..modules.pointer import Pointer
 
 Parts = Tuple[EnsembleModel, BeamSearch, int]  # what is asked, what picks, of how many words
 
@@ -114,7 +114,7 @@ class NarrowModel(EnsembleModel):
         if tokens.size(1) == 1:
             scores = self._first_word(tokens, encoder_outs[0], incremental_states, temperature)
             if isinstance(encoder_outs[0], dict):
-                encoder_outs[0].pop("copyable", None)  # the pointer has it, and nobody reorders it
+                encoder_outs[0].pop("copyable", None)  # the pointer has it: no need to reorder it
         else:
             scores = self._scores(tokens, encoder_outs[0], incremental_states, temperature)
         return scores, None
@@ -163,31 +163,42 @@ class NarrowModel(EnsembleModel):
         if copying is None:
             total = _log_total(logits, scores)
         else:
-            copying = Copying(*(part[:, -1] for part in copying))
-            scores, words, total = self._mix(logits, scores, words, copying)
+            gate, share, columns, _ = (part[:, -1] for part in copying)
+            scores, words, total = self._mix(
+                logits, scores, words, gate.float(), share.float(), columns
+            )
         self.columns = _with_specials(words)
         return scores - total
 
     def _mix(
-        self, logits: Tensor, scores: Tensor, words: Tensor, copying: Copying
+        self,
+        logits: Tensor,
+        scores: Tensor,
+        words: Tensor,
+        gate: Tensor,
+        share: Tensor,
+        columns: Tensor,
     ) -> Tuple[Tensor, Tensor, Tensor]:
         """Scores and words of the mixture of (R, V) logits and K copied words, and its total.
 
         A word that is not copied keeps its place among such words. So those that can be best are
         the best of the vocabulary and the copied ones.
+
+        Args:
+            gate, share, columns: of `Copying`, (R, 1), (R, K), (R, K)
         """
-        no_logit = copying.share.le(0) | copying.columns.ge(logits.size(1))
-        columns = copying.columns.masked_fill(no_logit, 0)
-        generated = logits.gather(1, columns).masked_fill_(no_logit, -inf)
+        no_logit = share.le(0) | columns.ge(logits.size(1))
+        known = columns.masked_fill(no_logit, 0)
+        generated = logits.gather(1, known).masked_fill_(no_logit, -inf)
         total = _log_total(logits, scores)
         # The logit that copying alone would be: the gate is log(g / (1 - g)).
-        copied = copying.share.log() + (total - copying.gate)
+        copied = share.log() + (total - gate)
         specials, best = scores.split([SPECIALS, self.words], 1)
-        twice = words.unsqueeze(2).eq(columns.unsqueeze(1)).any(2)
+        twice = words.unsqueeze(2).eq(known.unsqueeze(1)).any(2)
         best = torch.cat([best.masked_fill_(twice, -inf), torch.logaddexp(generated, copied)], 1)
         best, places = best.topk(self.words, dim=1)
-        words = torch.cat([words, copying.columns], 1).gather(1, places)
-        return torch.cat([specials, best], 1), words, total - logsigmoid(copying.gate)
+        words = torch.cat([words, columns], 1).gather(1, places)
+        return torch.cat([specials, best], 1), words, total - logsigmoid(gate)
 
     def reorder_encoder_out(
         self, encoder_outs: List[Dict[str, List[Tensor]]], new_order: Tensor

@@ -17,6 +17,7 @@ from .copyable_words import NOTHING, Copyable
 from .packed_attention import Grid
 
 _GENERATE = -2 * FLOOR  # log odds of the vocabulary where there is nothing to copy
+_NEVER = -3e4  # as a score it leaves nothing of its softmax, and is a number in half precision, too
 
 
 class Copying(NamedTuple):
@@ -57,7 +58,7 @@ class Memory(NamedTuple):
     """
 
     keys: Tensor  # (B, F, K + Q + 1)
-    start: Tensor  # (B, 1, K + Q + 1) what is added; `_never`, for a place or query without words
+    start: Tensor  # (B, 1, K + Q + 1) what is added; `_NEVER`, for a place or query without words
     columns: Tensor  # (B, 1, K)
     words: Tensor  # (B, 1, K)
     to_first: Tensor  # (B, K, K) 1 from each place that has a word to the first one of its word
@@ -94,8 +95,9 @@ class Pointer(FairseqIncrementalState, nn.Module):
         words = _asked_for(self.which_word, self.word_key(source.codes.flatten(1, 2)), exists)
         has_words = exists.view_as(source.columns).any(2)
         queries = self._queries_asked_for(source.query_codes, has_words)
-        gate = self.gate.weight.expand(len(columns), -1, -1)
-        gate_start = self.gate.bias.masked_fill(~has_words.any(1, keepdim=True), _GENERATE)
+        nothing = ~has_words.any(1, keepdim=True)
+        gate = self.gate.weight.masked_fill(nothing.unsqueeze(2), 0)
+        gate_start = self.gate.bias.masked_fill(nothing, _GENERATE)
         keys, start = (torch.cat(parts, 1) for parts in zip(words, queries, (gate, gate_start)))
         return Memory(
             keys.transpose(1, 2),
@@ -108,7 +110,7 @@ class Pointer(FairseqIncrementalState, nn.Module):
     def _queries_asked_for(self, codes: Tensor, has_words: Tensor) -> Tuple[Tensor, Tensor]:
         if self.which_query is None or self.query_key is None:  # there is but one
             keys = codes.new_zeros(*has_words.shape, self.which_word.in_features)
-            return keys, keys[..., 0].masked_fill(~has_words, _never(keys))
+            return keys, keys[..., 0].masked_fill(~has_words, _NEVER)
         return _asked_for(self.which_query, self.query_key(codes), has_words)
 
     def point(self, features: Tensor, memory: Memory, seen: Optional[Tensor] = None) -> Copying:
@@ -122,12 +124,12 @@ class Pointer(FairseqIncrementalState, nn.Module):
         scores = torch.baddbmm(memory.start, features, memory.keys)
         place, query, gate = scores.split([places, scores.size(2) - places - 1, 1], 2)
         place = place.unflatten(2, (query.size(2), -1))
+        share = place.softmax(3)  # numbers, too, where a query has no words: `to_first` drops them
         if seen is not None:
-            query = query.masked_fill(~seen, _never(query))
-            gate = gate.masked_fill(query.amax(2, keepdim=True).lt(_never(query) / 2), _GENERATE)
+            query = query.masked_fill(~seen, _NEVER)
+            gate = gate.masked_fill(query.amax(2, keepdim=True).lt(_NEVER / 2), _GENERATE)
             words = words.view_as(place).masked_fill(~seen.unsqueeze(3), NOTHING).flatten(2)
-        # A softmax over nothing is numbers, too, which the gate keeps out.
-        share = place.softmax(3)
+            share = share * seen.unsqueeze(3)
         if query.size(2) > 1:
             share = share * query.softmax(2).unsqueeze(3)
         share = share.flatten(2) @ memory.to_first
@@ -196,9 +198,4 @@ def _asked_for(asking: nn.Linear, keys: Tensor, exists: Tensor) -> Tuple[Tensor,
     """
     keys = keys * keys.size(-1) ** -0.5
     start = keys @ asking.bias
-    return keys @ asking.weight, start.masked_fill(~exists, _never(start))
-
-
-def _never(scores: Tensor) -> float:
-    """As a score, or added to one, it leaves nothing of its softmax; a number in any precision."""
-    return torch.finfo(scores.dtype).min / 2
+    return keys @ asking.weight, start.masked_fill(~exists, _NEVER)

@@ -300,6 +300,8 @@ class SessionToQueryTask(TranslationTask):
             prefix_tokens = columns.of_targets(source, prefix_tokens, unk)
         found = super().inference_step(generator, models, sample, prefix_tokens, constraints)
         hypotheses = [hypothesis for each in found for hypothesis in each]
+        if not hypotheses:
+            return found
         tokens = [hypothesis["tokens"] for hypothesis in hypotheses]
         counts = [sum(len(hypothesis["tokens"]) for hypothesis in each) for each in found]
         words = columns.words_of(source, torch.cat(tokens), counts)

@@ -240,6 +240,36 @@ def test_nothing_to_copy(model):
     assert (found[2, :, :V] - vocabulary[2]).abs().max() > 0.01
 
 
+@pytest.mark.parametrize("hierarchical", [True, False])
+def test_nothing_to_copy_in_any_precision(hierarchical):
+    """As with --amp; and however much the gate would like to copy."""
+    nothing = torch.full((1, 1, 3), NOTHING)
+    pointer = Pointer(8, 8, hierarchical)
+    with torch.no_grad():
+        pointer.gate.weight.fill_(-300)
+    source = Copyable(torch.randn(1, 1, 3, 8), nothing, nothing, torch.randn(1, 1, 8))
+    features, logits = torch.rand(1, 2, 8), torch.randn(1, 2, 20)
+    for seen in (None, torch.tensor([[[False], [True]]])):
+        for dtype in (torch.float16, torch.bfloat16, torch.float32):
+            with torch.autocast("cpu", dtype=dtype, enabled=dtype != torch.float32):
+                copying = pointer.point(features, pointer.remember(source), seen)
+                mixture = copying.mix(logits)
+            assert_close(mixture[..., :20].exp(), logits.softmax(-1), 1e-5)
+            mixture.sum().backward()
+            assert all(bool(part.grad.isfinite().all()) for part in pointer.parameters())
+
+
+def test_a_target_before_all_words_copies_none():
+    columns = torch.tensor([[[NOTHING, NOTHING], [10, 11]]])
+    pointer = Pointer(8, 8, hierarchical=True)
+    source = Copyable(torch.randn(1, 2, 2, 8), columns, columns, torch.randn(1, 2, 8))
+    seen = torch.tensor([[[True, False], [True, True]]])
+    copying = pointer.point(torch.randn(1, 2, 8), pointer.remember(source), seen)
+    assert copying.share[0, 0].tolist() == [0] * 4
+    assert copying.words[0].tolist() == [[NOTHING] * 4, [NOTHING, NOTHING, 10, 11]]
+    assert copying.share[0, 1].sum().item() == pytest.approx(1)
+
+
 # --- invariances, with unknown words --------------------------------------------------------------
 
 
@@ -292,6 +322,22 @@ def test_narrow_hypotheses_are_fairseqs(model, beam, options):
         assert_same(found, expected)
         copied += sum(token >= V for answer in found for tokens, *_ in answer for token in tokens)
     assert copied
+
+
+@pytest.mark.parametrize("dtype", [torch.half, torch.bfloat16])
+def test_narrow_hypotheses_in_half_precision(model, dtype):
+    """The mixture itself is of single precision, in both."""
+    asked = restless(model, ends=3).to(dtype)
+    with torch.no_grad():
+        asked.decoder.pointer.gate.bias.sub_(4)
+    sessions = unknown_sessions(3, 8)
+    # Alone: a model's own numbers in half precision depend on how many sessions it is given.
+    for session in sessions:
+        found, expected = (
+            answers(kind, asked, [session], beam_size=1)
+            for kind in (NarrowSequenceGenerator, SequenceGenerator)
+        )
+        assert_same(found, expected)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
