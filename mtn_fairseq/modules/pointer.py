@@ -120,17 +120,18 @@ class Pointer(FairseqIncrementalState, nn.Module):
             seen: (B, A, Q) which queries each position knows of; all, if not said
         """
         words = memory.words.expand(-1, features.size(1), -1)
-        places = words.size(2)
         scores = torch.baddbmm(memory.start, features, memory.keys)
-        place, query, gate = scores.split([places, scores.size(2) - places - 1, 1], 2)
-        place = place.unflatten(2, (query.size(2), -1))
+        places = words.size(2)
+        queries = scores.size(2) - places - 1
+        place, query, gate = scores.split([places, queries, 1], 2)
+        place = place.unflatten(2, (queries, places // queries))
         share = place.softmax(3)  # numbers, too, where a query has no words: `to_first` drops them
         if seen is not None:
             query = query.masked_fill(~seen, _NEVER)
             gate = gate.masked_fill(query.amax(2, keepdim=True).lt(_NEVER / 2), _GENERATE)
             words = words.view_as(place).masked_fill(~seen.unsqueeze(3), NOTHING).flatten(2)
             share = share * seen.unsqueeze(3)
-        if query.size(2) > 1:
+        if queries > 1:
             share = share * query.softmax(2).unsqueeze(3)
         share = share.flatten(2) @ memory.to_first
         return Copying(gate, share, memory.columns.expand_as(words), words)

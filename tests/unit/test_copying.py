@@ -43,6 +43,18 @@ X, Y, Z = (UNKNOWN_WORDS + number for number in (7, 3, 1 << 29))
 TOLERANCE = 1e-5
 
 
+def _half_precision_works():
+    try:
+        return bool((torch.ones(1, 1).half() @ torch.ones(1, 1).half()).eq(1))
+    except RuntimeError:
+        return False
+
+
+in_half_precision = pytest.mark.skipif(
+    not _half_precision_works(), reason="this torch has no half precision on the CPU"
+)
+
+
 def with_unknown_words(sessions, seed=1, share=0.4):
     """Some words of each session are of those that the dictionary does not have."""
     rng = random.Random(seed)
@@ -214,6 +226,7 @@ def test_gradients_of_the_fast_mixture(seed, rows, places):
         assert_close(gradient, slow)
 
 
+@in_half_precision
 def test_gradients_in_half_precision_are_numbers():
     """A place without a word has no share, whose logarithm in half precision would be infinite."""
     columns = torch.tensor([[[10, 11, NOTHING]]])
@@ -240,6 +253,7 @@ def test_nothing_to_copy(model):
     assert (found[2, :, :V] - vocabulary[2]).abs().max() > 0.01
 
 
+@in_half_precision
 @pytest.mark.parametrize("hierarchical", [True, False])
 def test_nothing_to_copy_in_any_precision(hierarchical):
     """As with --amp; and however much the gate would like to copy."""
@@ -324,6 +338,7 @@ def test_narrow_hypotheses_are_fairseqs(model, beam, options):
     assert copied
 
 
+@in_half_precision
 @pytest.mark.parametrize("dtype", [torch.half, torch.bfloat16])
 def test_narrow_hypotheses_in_half_precision(model, dtype):
     """The mixture itself is of single precision, in both."""
