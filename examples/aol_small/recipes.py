@@ -60,7 +60,8 @@ class System(NamedTuple):
         flags: of fairseq-train
         group: where the report shows it
         paper: which of the paper's rows stands beside it
-        cost: of an update beside one of the flat Transformer, in time; costs.py measures it
+        cost: of an update beside one of the flat Transformer, in time; costs.py measures it, and
+            these are of 64 channels
         settings_of: whose learning rate and dropout it takes; its own are searched by default
         pieces: trained on word pieces
     """
