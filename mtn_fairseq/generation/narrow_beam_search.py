@@ -6,7 +6,6 @@ the dictionary (normalise, look for NaN, add up, sort) it does to some dozen. An
 word all hypotheses of a session are one.
 """
 
-from copy import copy
 from math import inf
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -103,6 +102,13 @@ class NarrowModel(EnsembleModel):
         self.shares_codes = isinstance(decoder, TransformerDecoderBase)
         kinds = (MultiheadAttention, Pointer) if self.shares_codes else Pointer
         self.sharing = [part for part in decoder.modules() if isinstance(part, kinds)]
+        self.at_first_word = True
+
+    def forward_encoder(
+        self, net_input: Dict[str, Tensor]
+    ) -> Optional[List[Dict[str, List[Tensor]]]]:
+        self.at_first_word = True
+        return super().forward_encoder(net_input)
 
     def forward_decoder(
         self,
@@ -111,10 +117,8 @@ class NarrowModel(EnsembleModel):
         incremental_states: List[Dict[str, Dict[str, Optional[Tensor]]]],
         temperature: float = 1.0,
     ) -> Tuple[Tensor, Optional[Tensor]]:
-        if tokens.size(1) == 1:
-            scores = self._first_word(tokens, encoder_outs[0], incremental_states, temperature)
-            if isinstance(encoder_outs[0], dict):
-                encoder_outs[0].pop("copyable", None)  # the pointer has it: no need to reorder it
+        if self.at_first_word:
+            scores = self._first_word(tokens, encoder_outs, incremental_states, temperature)
         else:
             scores = self._scores(tokens, encoder_outs[0], incremental_states, temperature)
         return scores, None
@@ -122,21 +126,22 @@ class NarrowModel(EnsembleModel):
     def _first_word(
         self,
         tokens: Tensor,
-        encoder_out: Dict[str, List[Tensor]],
+        encoder_outs: List[Dict[str, List[Tensor]]],
         incremental_states: List[Dict[str, Dict[str, Optional[Tensor]]]],
         temperature: float,
     ) -> Tensor:
         """Once a session; then as many states of it as there are hypotheses."""
         rows = torch.arange(len(tokens), device=tokens.device)
-        if not self.shares_codes:
-            firsts = rows[:: self.beam]
-            # A copy: fconv's encoder puts what it picked into the one that it was given.
-            encoder = self.single_model.encoder
-            encoder_out = encoder.reorder_encoder_out(copy(encoder_out), firsts)
-        self.share_codes_among(1)
-        scores = self._scores(tokens[:: self.beam], encoder_out, incremental_states, temperature)
-        self.share_codes_among(self.beam)
         session = torch.div(rows, self.beam, rounding_mode="floor")
+        self.share_codes_among(1)
+        scores = self._scores(
+            tokens[:: self.beam], encoder_outs[0], incremental_states, temperature
+        )
+        self.share_codes_among(self.beam)
+        self.at_first_word = False
+        if isinstance(encoder_outs[0], dict):
+            encoder_outs[0].pop("copyable", None)  # the pointer has it: no need to reorder it
+        encoder_outs[:] = self.reorder_encoder_out(encoder_outs, session)
         self.reorder_incremental_state(incremental_states, session)
         self.columns = self.columns[session]
         return scores[session]
@@ -163,7 +168,7 @@ class NarrowModel(EnsembleModel):
         if copying is None:
             total = _log_total(logits, scores)
         else:
-            gate, share, columns, _ = (part[:, -1] for part in copying)
+            gate, share, columns = (part[:, -1] for part in copying[:3])
             scores, words, total = self._mix(
                 logits, scores, words, gate.float(), share.float(), columns
             )
@@ -203,8 +208,9 @@ class NarrowModel(EnsembleModel):
     def reorder_encoder_out(
         self, encoder_outs: List[Dict[str, List[Tensor]]], new_order: Tensor
     ) -> List[Dict[str, List[Tensor]]]:
-        if self.shares_codes:
-            return encoder_outs  # keys and values are kept, one set a session, after the first word
+        # Until the first word there is one set a session. After it, keys and values are kept.
+        if self.at_first_word or self.shares_codes:
+            return encoder_outs
         return super().reorder_encoder_out(encoder_outs, new_order)
 
     def reorder_incremental_state(

@@ -43,6 +43,8 @@ class Columns:
 
     def of_part(self, src_tokens: Tensor, read: Tensor) -> Tensor:
         """(B, T), (B, T') -> (B, T'): likewise, of what a model reads of each source."""
+        if read is src_tokens:
+            return self.of(src_tokens)
         same = read.unsqueeze(2).eq(src_tokens.unsqueeze(1))
         return self.of(src_tokens).unsqueeze(1).masked_fill(~same, NOTHING).amax(2)
 

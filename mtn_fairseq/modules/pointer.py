@@ -124,7 +124,7 @@ class Pointer(FairseqIncrementalState, nn.Module):
         places = words.size(2)
         queries = scores.size(2) - places - 1
         place, query, gate = scores.split([places, queries, 1], 2)
-        place = place.unflatten(2, (queries, places // queries))
+        place = place.view(*place.shape[:2], queries, -1)
         share = place.softmax(3)  # numbers, too, where a query has no words: `to_first` drops them
         if seen is not None:
             query = query.masked_fill(~seen, _NEVER)
@@ -133,7 +133,7 @@ class Pointer(FairseqIncrementalState, nn.Module):
             share = share * seen.unsqueeze(3)
         if queries > 1:
             share = share * query.softmax(2).unsqueeze(3)
-        share = share.flatten(2) @ memory.to_first
+        share = torch.bmm(share.flatten(2), memory.to_first)
         return Copying(gate, share, memory.columns.expand_as(words), words)
 
     def point_packed(
@@ -170,8 +170,8 @@ class Pointer(FairseqIncrementalState, nn.Module):
             if incremental_state is not None:
                 self.set_incremental_state(incremental_state, "memory", memory._asdict())
         together = features.view(len(memory.words), -1, features.size(-1))
-        copying = self.point(together, memory)
-        return Copying(*(part.reshape(*features.shape[:2], -1) for part in copying))
+        shape = (*features.shape[:2], -1)
+        return Copying(*(part.reshape(shape) for part in self.point(together, memory)))
 
     def set_beam_size(self, beam_size: int) -> None:
         """How many hypotheses of a source stand side by side on one memory of it."""
