@@ -2,6 +2,7 @@
 
 from typing import Callable, Union
 
+import torch
 from fairseq.distributed import utils
 from fairseq.trainer import Trainer
 
@@ -25,5 +26,8 @@ def chosen_by_rank_0(trainer: Trainer, choose: Callable[[], str]) -> str:
         dist_device=trainer.device,
     )
     if isinstance(chosen, InputError):
+        # This ends the process. A thread of a group that has not ended by then may abort it, with
+        # another exit code.
+        torch.distributed.destroy_process_group()
         raise chosen
     return chosen
