@@ -48,7 +48,7 @@ class Size(NamedTuple):
 # loss.
 SIZES = {
     64: Size(64, 2, 180, 127, 170, 72, 62, 2600, (0.0, 0.1), "checkpoint_best.pt"),
-    128: Size(128, 4, 102, 72, 127, 117, 102, 4800, (0.1, 0.2, 0.3), "checkpoint_last.pt"),
+    128: Size(128, 4, 102, 72, 127, 117, 102, 4800, (0.0, 0.1, 0.2), "checkpoint_last.pt"),
 }
 
 

@@ -7,7 +7,7 @@ word all hypotheses of a session are one.
 """
 
 from math import inf
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import torch
 from fairseq.data import Dictionary
@@ -19,7 +19,7 @@ from fairseq.sequence_generator import EnsembleModel, SequenceGenerator
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from ..modules.copyable_words import SLOTS
+from ..modules.copyable_words import NOTHING, SLOTS
 from ..modules.pointer import Pointer
 
 Parts = Tuple[EnsembleModel, BeamSearch, int]  # what is asked, what picks, of how many words
@@ -103,11 +103,13 @@ class NarrowModel(EnsembleModel):
         kinds = (MultiheadAttention, Pointer) if self.shares_codes else Pointer
         self.sharing = [part for part in decoder.modules() if isinstance(part, kinds)]
         self.at_first_word = True
+        self.copyable: Optional[CopyableColumns] = None
 
     def forward_encoder(
         self, net_input: Dict[str, Tensor]
     ) -> Optional[List[Dict[str, List[Tensor]]]]:
         self.at_first_word = True
+        self.copyable = None
         return super().forward_encoder(net_input)
 
     def forward_decoder(
@@ -168,10 +170,9 @@ class NarrowModel(EnsembleModel):
         if copying is None:
             total = _log_total(logits, scores)
         else:
-            gate, share, columns = (part[:, -1] for part in copying[:3])
-            scores, words, total = self._mix(
-                logits, scores, words, gate.float(), share.float(), columns
-            )
+            self.copyable = CopyableColumns.of(copying.columns, logits, self.copyable)
+            gate, share = (part.flatten(0, 1).float() for part in (copying.gate, copying.share))
+            scores, words, total = self._mix(logits, scores, words, gate, share, self.copyable)
         self.columns = _with_specials(words)
         return scores - total
 
@@ -182,7 +183,7 @@ class NarrowModel(EnsembleModel):
         words: Tensor,
         gate: Tensor,
         share: Tensor,
-        columns: Tensor,
+        copyable: "CopyableColumns",
     ) -> Tuple[Tensor, Tensor, Tensor]:
         """Scores and words of the mixture of (R, V) logits and K copied words, and its total.
 
@@ -190,10 +191,9 @@ class NarrowModel(EnsembleModel):
         the best of the vocabulary and the copied ones.
 
         Args:
-            gate, share, columns: of `Copying`, (R, 1), (R, K), (R, K)
+            gate, share: of `Copying`, (R, 1), (R, K)
         """
-        no_logit = share.le(0) | columns.ge(logits.size(1))
-        known = columns.masked_fill(no_logit, 0)
+        _, columns, known, no_logit = copyable
         generated = logits.gather(1, known).masked_fill_(no_logit, -inf)
         total = _log_total(logits, scores)
         # The logit that copying alone would be: the gate is log(g / (1 - g)).
@@ -226,6 +226,27 @@ class NarrowModel(EnsembleModel):
     def share_codes_among(self, hypotheses: int) -> None:
         for part in self.sharing:
             part.set_beam_size(hypotheses)
+
+
+class CopyableColumns(NamedTuple):
+    """Of K places of its session, for each hypothesis. Most steps can do with those of the last."""
+
+    read_from: Tensor  # (B, 1, K)
+    columns: Tensor  # (R, K)
+    known: Tensor  # (R, K) those of the vocabulary, each once; else 0
+    no_logit: Tensor  # (R, K) where there is none
+
+    @classmethod
+    def of(
+        cls, columns: Tensor, logits: Tensor, last: Optional["CopyableColumns"]
+    ) -> "CopyableColumns":
+        """columns (B, 1, K), logits (R, V)"""
+        rows, vocabulary = logits.shape
+        if last is not None and last.read_from is columns and len(last.columns) == rows:
+            return last
+        of_rows = columns.expand(-1, rows // len(columns), -1).flatten(0, 1)
+        no_logit = of_rows.eq(NOTHING) | of_rows.ge(vocabulary)
+        return cls(columns, of_rows, of_rows.masked_fill(no_logit, 0), no_logit)
 
 
 def _with_specials(words: Tensor) -> Tensor:

@@ -99,13 +99,9 @@ class Copyable(NamedTuple):
     ) -> "Copyable":
         """codes (n, C), of the real tokens; src_tokens and columns (B, T)"""
         end = torch.bincount(layout.token_row).cumsum(0) - 1  # (N,) the last token of each query
-        exist = layout.tokens_exist
-        return cls(
-            layout.slots(layout.rows(codes)),
-            layout.slots(layout.rows(src_tokens[exist])),
-            layout.slots(layout.rows(columns[exist], NOTHING)),
-            layout.slots(codes[end]),
-        )
+        both = torch.stack([src_tokens, columns], 2)[layout.tokens_exist]
+        words, columns = layout.slots(layout.rows(both, NOTHING)).unbind(3)
+        return cls(layout.slots(layout.rows(codes)), words, columns, layout.slots(codes[end]))
 
     @classmethod
     def flat(cls, codes: Tensor, read: Tensor, columns: Tensor) -> "Copyable":

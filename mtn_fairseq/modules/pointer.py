@@ -25,19 +25,29 @@ class Copying(NamedTuple):
 
     gate: Tensor  # (…, 1) log odds of the vocabulary against copying
     share: Tensor  # (…, K) of copying: all of a word's at its first place, 0 at the others
-    columns: Tensor  # (…, K)
-    words: Tensor  # (…, K); `NOTHING` where none is seen
+    columns: Tensor  # (…, K), or once a source; `NOTHING` where it is not the first of its word
+    words: Tensor  # (…, K), or once a source; `NOTHING` where none is seen
 
     def mix(self, logits: Tensor) -> Tensor:
-        """Logits (…, V) -> log probabilities (…, V + SLOTS) of the mixture."""
+        """Logits (…, V) -> log probabilities (…, V + SLOTS) of the mixture.
+
+        In beam search the logits stand in one column, and here the hypotheses of a source together.
+        """
         precise = _precise(logits)
-        return add_copied(
-            F.log_softmax(logits, -1, dtype=precise),
+        together = logits.reshape(*self.share.shape[:-1], logits.size(-1))
+        mixed = add_copied(
+            F.log_softmax(together, -1, dtype=precise),
             F.logsigmoid(self.gate.to(precise)),
             self.log_share.to(precise),
-            self.columns,
+            self.columns.expand_as(self.share),
             self.share.gt(0),
         )
+        return mixed.view(*logits.shape[:-1], mixed.size(-1))
+
+    def each_position(self) -> "Copying":
+        """The same, with columns and words of each."""
+        columns, words = (part.expand_as(self.share) for part in (self.columns, self.words))
+        return self._replace(columns=columns, words=words)
 
     @property
     def log_share(self) -> Tensor:
@@ -102,7 +112,7 @@ class Pointer(FairseqIncrementalState, nn.Module):
         return Memory(
             keys.transpose(1, 2),
             start.unsqueeze(1),
-            columns.unsqueeze(1),
+            columns.masked_fill(~is_first, NOTHING).unsqueeze(1),
             source.words.flatten(1).masked_fill(~exists, NOTHING).unsqueeze(1),
             to_first.to(keys),
         )
@@ -114,12 +124,12 @@ class Pointer(FairseqIncrementalState, nn.Module):
         return _asked_for(self.which_query, self.query_key(codes), has_words)
 
     def point(self, features: Tensor, memory: Memory, seen: Optional[Tensor] = None) -> Copying:
-        """features (B, A, F): of A target positions a source -> (B, A, …)
+        """features (B, A, F): of A target positions a source -> (B, A, …), columns (B, 1, K)
 
         Args:
             seen: (B, A, Q) which queries each position knows of; all, if not said
         """
-        words = memory.words.expand(-1, features.size(1), -1)
+        words = memory.words
         scores = torch.baddbmm(memory.start, features, memory.keys)
         places = words.size(2)
         queries = scores.size(2) - places - 1
@@ -129,12 +139,13 @@ class Pointer(FairseqIncrementalState, nn.Module):
         if seen is not None:
             query = query.masked_fill(~seen, _NEVER)
             gate = gate.masked_fill(query.amax(2, keepdim=True).lt(_NEVER / 2), _GENERATE)
-            words = words.view_as(place).masked_fill(~seen.unsqueeze(3), NOTHING).flatten(2)
+            words = words.view(len(words), 1, queries, -1)
+            words = words.masked_fill(~seen.unsqueeze(3), NOTHING).flatten(2)
             share = share * seen.unsqueeze(3)
         if queries > 1:
             share = share * query.softmax(2).unsqueeze(3)
         share = torch.bmm(share.flatten(2), memory.to_first)
-        return Copying(gate, share, memory.columns.expand_as(words), words)
+        return Copying(gate, share, memory.columns, words)
 
     def point_packed(
         self, features: Tensor, source: Copyable, asking: Grid, newest: Tensor
@@ -147,7 +158,7 @@ class Pointer(FairseqIncrementalState, nn.Module):
         memory = self.remember(source)
         query = torch.arange(source.columns.size(1), device=newest.device)
         seen = query.le(asking.lay_out(newest).unsqueeze(2))
-        copying = self.point(asking.lay_out(features), memory, seen)
+        copying = self.point(asking.lay_out(features), memory, seen).each_position()
         return Copying(*map(asking.pick_up, copying))
 
     def point_next(
@@ -156,9 +167,10 @@ class Pointer(FairseqIncrementalState, nn.Module):
         encoder_out: Dict[str, List[Tensor]],
         incremental_state: Optional[Dict[str, Dict[str, Optional[Tensor]]]],
     ) -> Copying:
-        """features (R, T', F) of hypotheses, R / B of each source -> (R, T', …)
+        """features (R, T', F) -> (R, T', …)
 
-        What is copyable is read once; then its memory goes through beam search with the hypotheses.
+        In beam search, R / B hypotheses of each source -> (B, R / B, …), columns (B, 1, K). What is
+        copyable is read once; then its memory goes through the search with the hypotheses.
         """
         kept = None
         if incremental_state is not None:
@@ -170,8 +182,8 @@ class Pointer(FairseqIncrementalState, nn.Module):
             if incremental_state is not None:
                 self.set_incremental_state(incremental_state, "memory", memory._asdict())
         together = features.view(len(memory.words), -1, features.size(-1))
-        shape = (*features.shape[:2], -1)
-        return Copying(*(part.reshape(shape) for part in self.point(together, memory)))
+        copying = self.point(together, memory)
+        return copying.each_position() if incremental_state is None else copying
 
     def set_beam_size(self, beam_size: int) -> None:
         """How many hypotheses of a source stand side by side on one memory of it."""
