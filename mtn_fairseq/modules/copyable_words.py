@@ -43,7 +43,7 @@ class Columns:
 
     def of_part(self, src_tokens: Tensor, read: Tensor) -> Tensor:
         """(B, T), (B, T') -> (B, T'): likewise, of what a model reads of each source."""
-        if read is src_tokens:
+        if read is src_tokens:  # all of it
             return self.of(src_tokens)
         same = read.unsqueeze(2).eq(src_tokens.unsqueeze(1))
         return self.of(src_tokens).unsqueeze(1).masked_fill(~same, NOTHING).amax(2)
