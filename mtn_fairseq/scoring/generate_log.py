@@ -125,7 +125,7 @@ def _log_lines(path: Path) -> Iterator[Tuple[int, str, int, str]]:
 
 def _lines(path: Path) -> Iterator[str]:
     """Without their ends. Logs are long: nothing is looked at twice unless it must be."""
-    if str(path) != "-" and not path.is_file():
+    if str(path) != "-" and not path.exists():
         raise InputError("no such file", "give the output of fairseq-generate", path)
     source = sys.stdin.fileno() if str(path) == "-" else path
     with open(source, encoding="utf-8", newline="\n", closefd=str(path) != "-") as stream:
@@ -133,7 +133,7 @@ def _lines(path: Path) -> Iterator[str]:
             for line in stream:
                 yield line.rstrip("\r\n")
         except UnicodeDecodeError:
-            if str(path) != "-":
+            if str(path) != "-" and path.is_file():  # a pipe cannot be read again
                 for _ in numbered_lines(path):  # it stops at the line
                     continue
             raise InputError("not UTF-8", _AGAIN, path) from None

@@ -132,6 +132,20 @@ def test_nothing_and_something_else(tmp_path):
         read_system(str(tmp_path / "generate.log"))
 
 
+@pytest.mark.parametrize("end", [b"", b"\xff\n"], ids=["whole", "not UTF-8"])
+def test_a_log_may_come_through_a_pipe(end):
+    """As the shell's `<(zcat generate.log.gz)` gives it: read once, so no line can be named."""
+    reading, writing = os.pipe()
+    with open(writing, "wb") as pipe:
+        pipe.write(log_text(ANSWERS[:2]).encode() + end)
+    if end:
+        with pytest.raises(InputError, match=rf"/dev/fd/{reading}: not UTF-8"):
+            read_system(f"/dev/fd/{reading}")
+    else:
+        assert len(read_system(f"/dev/fd/{reading}").pairs) == 2
+    os.close(reading)
+
+
 def test_word_pieces_become_words(tmp_path):
     """With our task, D, S and T are plain and H has pieces; elsewhere all may have them."""
     text = (
