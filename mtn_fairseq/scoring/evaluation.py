@@ -11,16 +11,17 @@ import numpy as np
 from ..data.session_pairs import Pair, read_pairs
 from ..data.word_pieces import decode_pieces
 from ..errors import InputError
-from .generate_log import GenerateLog, read_system
+from .generate_log import GenerateLog, Suggestions, read_system
 from .pair_groups import Grouping, group_pairs
 from .paired_bootstrap import CONFIDENCE, SAMPLES, SEED, compare
 from .perplexity import read_perplexity
-from .same_test_set import check_same_next_queries, fingerprint
+from .same_test_set import check_same_next_queries, fingerprint, shows
 from .suggestion_scores import distinct, figures, pair_rows, signature
 from .unknown_words import UNKNOWN, RawText, UnknownAsToken, known_words
 
 SCHEMA = 1  # counts up when an entry changes its meaning or goes
 AT = (5, 10)
+FEW_PAIRS = 100  # below, the interval of a difference is no news
 
 Figures = Dict[str, Optional[float]]
 
@@ -80,7 +81,8 @@ def evaluate(
     Raises:
         InputError: a file is not what it should be, or does not answer each pair exactly once.
     """
-    baselines = [baseline] if isinstance(baseline, str) else list(baseline or [])
+    baselines = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline or []))
+    _check_given(systems, dictionary)
     compared = _compared_names([system.name for system in systems], runs or {}, baselines)
     truth = _read_test(test, train, dictionary, at)
     say(f"{len(truth.pairs):,} pairs of {test}")
@@ -94,6 +96,9 @@ def evaluate(
         scored[system.name] = _score_system(system, truth)
         notes += scored[system.name].notes
         say(f"{system.name}: {scored[system.name].result['nbest']} suggestions a pair at most")
+    notes += _perplexity_notes([found.result for found in scored.values()])
+    if baselines and len(truth.pairs) < FEW_PAIRS:
+        notes.append(f"Compared on {len(truth.pairs)} pairs: so few tell nothing of others.")
     comparisons: List[dict] = []
     for name in baselines:
         say(f"{samples:,} resamples to compare with {name}")
@@ -112,10 +117,25 @@ def evaluate(
         "signature": signature(),
         "at": list(at),
         "systems": [found.result for found in scored.values()],
+        "runs": {name: list(of_name) for name, of_name in (runs or {}).items()},
         "bootstrap": bootstrap if baselines else None,
         "comparisons": comparisons,
         "notes": notes,
     }
+
+
+def _check_given(systems: Sequence[System], dictionary: Optional[str]) -> None:
+    if not systems:
+        raise InputError("no system to score", "give one")
+    for system in systems:
+        if not system.files:
+            raise InputError(f"{system.name}: no file", "give an output of fairseq-generate")
+        if system.with_unk is not None and dictionary is None:
+            raise InputError(
+                f"{system.name}: another output to be scored with {UNKNOWN} as a token, "
+                "and no dictionary",
+                "give that too",
+            )
 
 
 def _read_test(
@@ -216,6 +236,7 @@ def _describe(test: _Test) -> dict:
         "unknown_words": unknown,
         "length": words / len(test.pairs),
         "sha256": fingerprint(test.next_queries),
+        "sessions_sha256": fingerprint(["\t".join(pair.queries()) for pair in test.pairs]),
         "unknown_sha256": unknown_sha256,
     }
 
@@ -234,12 +255,30 @@ def _notes(name: str, log: GenerateLog, at: Sequence[int]) -> List[str]:
             f"{name}: {fewer:,} pairs have fewer than {log.nbest} suggestions, though "
             "fairseq-generate fills every list: lines may be lost."
         )
-    if all(pair.ranked == [pair.next_query.replace("<<unk>>", UNKNOWN)] for pair in log.pairs):
+    if all(len(pair.ranked) == 1 and _is_next_query(pair) for pair in log.pairs):
         notes.append(
             f"{name}: every suggestion is the next query itself. If it was made with "
             "--score-reference, it is for --perplexity, and no system."
         )
     return notes
+
+
+def _is_next_query(pair: Suggestions) -> bool:
+    """Also where a model that copies shows a word of one as it was typed."""
+    return shows(pair.ranked[0].replace(UNKNOWN, f"<{UNKNOWN}>"), pair.next_query) or (
+        pair.ranked[0] == pair.next_query.replace(f"<{UNKNOWN}>", UNKNOWN)
+    )
+
+
+def _perplexity_notes(results: Sequence[dict]) -> List[str]:
+    tokens: Dict[int, List[str]] = {}
+    for result in results:
+        if result["perplexity"] is not None:
+            tokens.setdefault(result["perplexity"]["tokens"], []).append(result["name"])
+    if len(tokens) < 2:
+        return []
+    by_tokens = "; ".join(f"{', '.join(names)}: {n:,}" for n, names in sorted(tokens.items()))
+    return [f"Perplexities of models that count other tokens do not compare. Tokens: {by_tokens}."]
 
 
 def _figures(rows: np.ndarray, at: Sequence[int]) -> Figures:

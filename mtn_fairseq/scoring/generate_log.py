@@ -7,6 +7,8 @@ Pairs may come in any order, a pair's suggestions come best first, each as H, D,
 fairseq logs in between is passed over. A log whose last line is missing was cut off.
 """
 
+import math
+import os
 import re
 import sys
 from pathlib import Path
@@ -21,6 +23,7 @@ _CLOSING = re.compile(
 )
 _AGAIN = "generate again, into a fresh file"
 _SHOWN = 5  # pair numbers in a message
+_GZIP = b"\x1f\x8b"
 
 
 class Suggestions(NamedTuple):
@@ -30,6 +33,7 @@ class Suggestions(NamedTuple):
     next_query: str  # fairseq writes `<<unk>>` for words that the model does not know
     ranked: List[str]
     token_scores: str = ""  # the P line of the first suggestion
+    tokens: int = 0  # of the first suggestion as the model has it, without its end
 
 
 class GenerateLog(NamedTuple):
@@ -43,7 +47,10 @@ class GenerateLog(NamedTuple):
 class _Open:
     """A pair while its lines come in."""
 
-    __slots__ = ("expected", "next_query", "ranked", "session", "token_scores", "written")
+    __slots__ = (
+        "expected", "next_query", "ranked", "rises", "score", "session", "token_scores", "tokens",
+        "written",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.session: Optional[str] = None
@@ -51,7 +58,10 @@ class _Open:
         self.ranked: List[str] = []
         self.expected = "H"  # the next kind of line
         self.written = ""  # behind `H-12`
+        self.score = math.inf
+        self.rises = 0  # the line of a score above the one before it
         self.token_scores = ""
+        self.tokens = 0
 
 
 def read_generate_log(path: str) -> List[Suggestions]:
@@ -65,12 +75,15 @@ def read_system(*paths: str, pairs: Optional[int] = None) -> GenerateLog:
     Refused when a pair is missing or doubled; of `pairs` pairs in all, if that is known.
     """
     found: Dict[int, _Open] = {}
-    nbest, stated = zip(*(_read_part(_log_file(path), found) for path in paths))
+    parts = [_read_part(_log_file(path), found) for path in paths]
     _check_complete(" + ".join(paths), found, pairs)
+    nbest, stated = zip(*filter(None, parts))
     ordered = [found[number] for number in range(len(found))]
     return GenerateLog(
         [
-            Suggestions(str(pair.session), str(pair.next_query), pair.ranked, pair.token_scores)
+            Suggestions(
+                str(pair.session), str(pair.next_query), pair.ranked, pair.token_scores, pair.tokens
+            )
             for pair in ordered
         ],
         min(nbest),
@@ -78,21 +91,33 @@ def read_system(*paths: str, pairs: Optional[int] = None) -> GenerateLog:
     )
 
 
-def _read_part(path: Path, found: Dict[int, _Open]) -> Tuple[int, bool]:
+def _read_part(path: Path, found: Dict[int, _Open]) -> Optional[Tuple[int, bool]]:
     """Adds to `found`; returns how many suggestions a pair of it could have, and if it says so.
 
-    fairseq-generate fills every list; how long those of a yardstick may be, its last line says.
+    fairseq-generate fills every list, and sorts it by score; how long those of a yardstick may be,
+    its last line says. None for a part without pairs, as the shards of a small test set may be.
     """
     before = set(found)
     stated = _read_file(path, found)
+    of_part = [found[index] for index in found.keys() - before]
+    if not of_part:
+        return None
     if stated is not None:
         return stated, True
-    return max((len(found[index].ranked) for index in found.keys() - before), default=0), False
+    for pair in of_part:
+        if pair.rises:
+            raise InputError(
+                "a suggestion with a higher score than the one before it",
+                "lines are lost or out of order; " + _AGAIN,
+                path,
+                pair.rises,
+            )
+    return max(len(pair.ranked) for pair in of_part), False
 
 
 def _log_file(path: str) -> Path:
     """The file itself, or the one that `fairseq-generate --results-path` wrote into a folder."""
-    if not Path(path).is_dir():
+    if not os.path.isdir(path):
         return Path(path)
     files = sorted(Path(path).glob("generate-*.txt"))
     if len(files) != 1:
@@ -125,18 +150,27 @@ def _log_lines(path: Path) -> Iterator[Tuple[int, str, int, str]]:
 
 def _lines(path: Path) -> Iterator[str]:
     """Without their ends. Logs are long: nothing is looked at twice unless it must be."""
-    if str(path) != "-" and not path.exists():
-        raise InputError("no such file", "give the output of fairseq-generate", path)
-    source = sys.stdin.fileno() if str(path) == "-" else path
-    with open(source, encoding="utf-8", newline="\n", closefd=str(path) != "-") as stream:
-        try:
+    standard_input = str(path) == "-"
+    if standard_input and sys.stdin is None:
+        raise InputError("standard input is closed", "give it a log, or name a file", path)
+    try:
+        source = sys.stdin.fileno() if standard_input else path
+        with open(source, encoding="utf-8", newline="\n", closefd=not standard_input) as stream:
             for line in stream:
                 yield line.rstrip("\r\n")
-        except UnicodeDecodeError:
-            if str(path) != "-" and path.is_file():  # a pipe cannot be read again
-                for _ in numbered_lines(path):  # it stops at the line
-                    continue
-            raise InputError("not UTF-8", _AGAIN, path) from None
+    except FileNotFoundError:
+        raise InputError("no such file", "give the output of fairseq-generate", path) from None
+    except UnicodeDecodeError:
+        if not standard_input and path.is_file():  # a pipe cannot be read again
+            with open(path, "rb") as file:
+                if file.read(len(_GZIP)) == _GZIP:
+                    raise InputError("compressed", f"give <(zcat {path})", path) from None
+            for _ in numbered_lines(path):  # it stops at the line
+                continue
+        raise InputError("not UTF-8", _AGAIN, path) from None
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror}"
+        raise InputError(reason, "give the output of fairseq-generate", path) from None
 
 
 def _read_file(path: Path, found: Dict[int, _Open]) -> Optional[int]:
@@ -151,15 +185,21 @@ def _read_file(path: Path, found: Dict[int, _Open]) -> Optional[int]:
             pair = found[index] = _Open()
         if kind == pair.expected:
             if kind == "H":
-                pair.ranked.append(_words(text, path, number))
-                pair.written, pair.expected = text, "D"
+                score, words = _scored_words(text, path, number)
+                if score > pair.score:
+                    pair.rises = pair.rises or number
+                if not pair.ranked:
+                    pair.tokens = len(text.split()) - 1  # the score
+                pair.ranked.append(words)
+                pair.score, pair.written, pair.expected = score, text, "D"
             elif kind == "D":
                 # The same text, as a rule; from word pieces, the same words.
-                if text != pair.written and _words(text, path, number) != pair.ranked[-1]:
+                if text != pair.written and _scored_words(text, path, number)[1] != pair.ranked[-1]:
                     raise InputError(
                         f"D-{index} has other words than H-{index}",
                         "the line is damaged, or the text was detokenised: generate without "
-                        "--tokenizer, so that words are those of the test text",
+                        "--tokenizer and subword_nmt's --bpe, so that words are those of the test "
+                        "text",
                         path,
                         number,
                     )
@@ -184,16 +224,16 @@ def _read_file(path: Path, found: Dict[int, _Open]) -> Optional[int]:
     return stated
 
 
-def _words(text: str, path: Path, number: int) -> str:
-    """What stands behind the score of an H or D line, in words with single spaces."""
+def _scored_words(text: str, path: Path, number: int) -> Tuple[float, str]:
+    """What stands behind `H-12` or `D-12`: the score, and words with single spaces."""
     score, tab, suggestion = text.partition("\t")
     try:
-        float(score)
+        value = float(score)
     except ValueError:
         tab = ""
     if not tab:
         raise InputError("no score and suggestion in it", _AGAIN, path, number)
-    return " ".join(decode_pieces(suggestion).split())
+    return value, " ".join(decode_pieces(suggestion).split())
 
 
 def _check_complete(path: str, found: Dict[int, _Open], pairs: Optional[int]) -> None:

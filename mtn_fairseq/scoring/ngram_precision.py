@@ -3,44 +3,72 @@
 """
 
 from dataclasses import dataclass
-from typing import Dict, List
+from pathlib import Path
+from typing import Container, Dict, List, Optional, Sequence
 
+from fairseq import utils
+from fairseq.data import Dictionary
 from fairseq.dataclass import FairseqDataclass
 from fairseq.scoring import BaseScorer, register_scorer
+from omegaconf import II
 
+from ..data.word_pieces import has_pieces
 from .suggestion_scores import ORDERS, score_lists, signature
-from .unknown_words import UNKNOWN
+from .unknown_words import UNKNOWN, UnknownAsToken
 
 
 @dataclass
 class NgramPrecisionConfig(FairseqDataclass):
-    """No options: the registry of scorers wants a dataclass."""
+    """No options of its own: where the task has its dictionary."""
+
+    data: str = II("task.data")
+    target_lang: str = II("task.target_lang")
 
 
 @register_scorer("ngram_precision", dataclass=NgramPrecisionConfig)
 class NgramPrecisionScorer(BaseScorer):
     """`fairseq-generate` gives it the first suggestion of each pair.
 
-    A word that the model does not know is `<unk>` in a suggestion, but `<<unk>>` in a next query.
+    A word that the model does not know is `<unk>` in a suggestion, but `<<unk>>` in a next query;
+    where models copy, it is shown as it was typed, and only the dictionary tells.
     """
 
     def score(self) -> float:
         """BLEU on raw text."""
-        return self._figures(self.ref)["bleu"] if self.ref else 0.0
+        return _figures(self.pred, self.ref)["bleu"] if self.ref else 0.0
 
     def result_string(self) -> str:
         if not self.ref:
             return "no pairs"  # a shard may have none
-        matching = [next_query.replace(f"<{UNKNOWN}>", UNKNOWN) for next_query in self.ref]
+        asked = [next_query.replace(f"<{UNKNOWN}>", UNKNOWN) for next_query in self.ref]
+        suggested = self.pred
+        known = _words(
+            Path(utils.split_paths(self.cfg.data)[0], f"dict.{self.cfg.target_lang}.txt")
+        )
+        if known is not None:
+            way = UnknownAsToken(known)
+            asked, suggested = (
+                list(map(way.next_query, asked)),
+                list(map(way.suggestion, suggested)),
+            )
         return (
-            f"{self._describe(self.ref)}; with {UNKNOWN} as a token, {self._describe(matching)}; "
-            f"{signature()}"
+            f"{_describe(self.pred, self.ref)}; with {UNKNOWN} as a token, "
+            f"{_describe(suggested, asked)}; {signature()}"
         )
 
-    def _describe(self, next_queries: List[str]) -> str:
-        found = self._figures(next_queries)
-        precisions = "/".join(f"{found[f'{order}-gram']:.2f}" for order in ORDERS)
-        return f"1/2/3/4-gram {precisions}, BLEU {found['bleu']:.2f}"
 
-    def _figures(self, next_queries: List[str]) -> Dict[str, float]:
-        return score_lists([[suggestion] for suggestion in self.pred], next_queries)
+def _words(dictionary: Path) -> Optional[Container[str]]:
+    """None where it has pieces: what is scored are words."""
+    symbols = Dictionary.load(str(dictionary)).symbols
+    return None if has_pieces(symbols) else frozenset(symbols)
+
+
+def _describe(suggested: Sequence[str], asked: Sequence[str]) -> str:
+    found = _figures(suggested, asked)
+    precisions = "/".join(f"{found[f'{order}-gram']:.2f}" for order in ORDERS)
+    return f"1/2/3/4-gram {precisions}, BLEU {found['bleu']:.2f}"
+
+
+def _figures(suggested: Sequence[str], asked: Sequence[str]) -> Dict[str, float]:
+    first: List[List[str]] = [[suggestion] for suggestion in suggested]
+    return score_lists(first, list(asked))

@@ -16,6 +16,7 @@ SEED = 12345  # sacrebleu's
 CONFIDENCE = 95  # percent of the resampled differences that lie in the interval
 NOT_COMPARED = ("length",)  # longer is not better
 _AT_ONCE = 32  # resamples
+_DIGITS = 9  # of a difference in percent: the mean of three equal figures differs from them by less
 
 
 class Difference(NamedTuple):
@@ -57,7 +58,11 @@ def compare(
     compared = [i for i, name in enumerate(names) if name not in NOT_COMPARED]
     return [
         [
-            _difference(names[i], actual[s, i] - actual[0, i], drawn[:, s, i] - drawn[:, 0, i])
+            _difference(
+                names[i],
+                round(actual[s, i] - actual[0, i], _DIGITS),
+                np.round(drawn[:, s, i] - drawn[:, 0, i], _DIGITS),
+            )
             for i in compared
             if np.isfinite(actual[[0, s], i]).all()
         ]

@@ -13,7 +13,7 @@ from .same_test_set import check_same_next_queries, shows
 from .unknown_words import UNKNOWN
 
 _ROUNDING = 1e-3  # above 0, of the logarithm of a probability
-_REMEDY = "give the output of fairseq-generate --score-reference"
+_REMEDY = "give the output of fairseq-generate --score-reference, made without --post-process"
 
 
 class Perplexity(NamedTuple):
@@ -36,7 +36,8 @@ def read_perplexity(path: str, test: str, next_queries: Sequence[str]) -> Perple
             scores = list(map(float, pair.token_scores.split()))
         except ValueError:
             scores = []
-        if not scores or not math.isfinite(sum(scores)) or max(scores) > _ROUNDING:
+        whole = len(scores) == pair.tokens + 1  # and the end of the query
+        if not whole or not math.isfinite(sum(scores)) or max(scores) > _ROUNDING:
             raise InputError(
                 f"P-{number} has no finite score, up to 0, of each token", _REMEDY, path
             )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from processes import PLUGIN, run
 
+from mtn_fairseq.scoring.evaluation import System, evaluate
 from mtn_fairseq.scoring.generate_log import read_generate_log
 
 KINDS = ["red", "blue", "small", "large", "old", "new"]
@@ -77,7 +78,7 @@ def test_generate(data, trained, tmp_path):
     for workers in (1, 0):
         out = run(
             f"fairseq-generate {data}/data-bin {PLUGIN} --path {trained} --cpu --beam 4 --nbest 4"
-            f" --max-len-b 6 --num-workers {workers}"
+            f" --max-len-b 6 --num-workers {workers} --scoring ngram_precision"
         ).stdout
         (tmp_path / "generate.log").write_text(out, encoding="utf-8")
         logs.append(read_generate_log(str(tmp_path / "generate.log")))
@@ -86,6 +87,16 @@ def test_generate(data, trained, tmp_path):
     assert [pair.next_query for pair in logs[0]] == lines_of(data / "test.next")
     right = [pair.ranked[0] == pair.next_query for pair in logs[0]]
     assert sum(right) > 0.8 * len(right)
+    # The registered scorer counts words outside the dictionary as mtn-evaluate does.
+    found = evaluate(
+        [System("copying", [str(tmp_path / "generate.log")])],
+        str(data / "test"),
+        dictionary=str(data / "data-bin/dict.next.txt"),
+        at=[4],
+    )["systems"][0]
+    for way, before in (("raw", ": "), ("unk", "as a token, ")):
+        precisions = "/".join(f"{found[way][f'{order}-gram']:.2f}" for order in (1, 2, 3, 4))
+        assert f"{before}1/2/3/4-gram {precisions}, BLEU " in out.splitlines()[-1]
 
 
 def test_interactive(data, trained):

@@ -22,7 +22,7 @@ def lines_of(number, answer):
             f"H-{number}\t{-rank - 0.5}\t{suggestion}",
             f"D-{number}\t{-rank - 0.5}\t{suggestion}",
         ]
-        lines += [f"P-{number}\t-0.5000 -1.0000"]
+        lines += [f"P-{number}\t{'-0.5000 ' * len(suggestion.split())}-1.0000"]
     return "".join(f"{line}\n" for line in lines)
 
 

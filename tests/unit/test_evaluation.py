@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -298,23 +299,23 @@ def reference_log(folder, scores, suggestions=("b c", "a <unk>", "<unk>", "d")):
     blocks = []
     for i, (shown, suggestion, line) in enumerate(zip(SHOWN, suggestions, scores)):
         block = lines_of(i, Answer("a", shown, [suggestion]))
-        blocks.append(block.replace("-0.5000 -1.0000", line))
+        blocks.append(re.sub(r"^P-.*$", f"P-{i}\t{line}", block, flags=re.M))
     (folder / "reference.log").write_text("".join(blocks) + CLOSING, encoding="utf-8")
     return System("model", [str(folder / "model.log")], str(folder / "reference.log"))
 
 
 def test_perplexity(text):
-    """Tokens of 1, 2 and 3 bits: 15 bits for 9 tokens, the ends counted."""
-    system = reference_log(text, ["-1 -2 -1", "-3 -2 -1", "-2 -1", "-2"])
+    """Tokens of 1, 2 and 3 bits: 16 bits for 10 tokens, the ends counted."""
+    system = reference_log(text, ["-1 -2 -1", "-3 -2 -1", "-2 -1", "-2 -1"])
     (model,) = evaluated(text, system)["systems"]
-    assert model["perplexity"]["value"] == pytest.approx(2 ** (15 / 9))
-    assert model["perplexity"]["tokens"] == 9
+    assert model["perplexity"]["value"] == pytest.approx(2 ** (16 / 10))
+    assert model["perplexity"]["tokens"] == 10
     assert evaluated(text)["systems"][0]["perplexity"] is None
 
 
-@pytest.mark.parametrize("scores", ["", "-1 nan", "-inf -1", "-1 x", "-1 0.5"])
+@pytest.mark.parametrize("scores", ["", "-1 nan", "-inf -1", "-1 x", "-1 0.5", "-1", "-1 -1 -1"])
 def test_perplexity_needs_a_score_for_each_token(text, scores):
-    system = reference_log(text, ["-1", "-1", scores, "-1"])
+    system = reference_log(text, ["-1 -1 -1", "-1 -1 -1", scores, "-1 -1"])
     with pytest.raises(InputError, match=r"reference.log: P-2 has no finite score"):
         evaluated(text, system)
 
@@ -326,7 +327,7 @@ def test_a_model_that_copies_knows_words_that_its_dictionary_has_not(text):
     write_log(text / "reference.log", log)
     paths = [str(text / f"{name}.log") for name in ("model", "reference")]
     (model,) = evaluated(text, System("model", paths[:1], perplexity=paths[1]))["systems"]
-    assert model["perplexity"]["tokens"] == 8
+    assert model["perplexity"]["tokens"] == 10
     write_log(text / "reference.log", [*log[:2], log[2]._replace(ranked=["other"]), log[3]])
     with pytest.raises(InputError, match="H-2 is not the next query itself"):
         evaluated(text, System("model", paths[:1], perplexity=paths[1]))
@@ -334,11 +335,13 @@ def test_a_model_that_copies_knows_words_that_its_dictionary_has_not(text):
 
 def test_a_perplexity_beyond_all_numbers_is_refused(text):
     with pytest.raises(InputError, match="beyond all numbers"):
-        evaluated(text, reference_log(text, ["-3000"] * 4))
+        evaluated(
+            text, reference_log(text, [" ".join(["-3000"] * tokens) for tokens in (3, 3, 2, 2)])
+        )
 
 
 def test_perplexity_is_that_of_what_was_asked(text):
-    system = reference_log(text, ["-1"] * 4, ("b c", "a b", "<unk>", "d"))
+    system = reference_log(text, ["-1 -1 -1"] * 4, ("b c", "a b", "<unk>", "d"))
     with pytest.raises(InputError, match=r"H-1 is not the next query .*--score-reference"):
         evaluated(text, system)
     system = System("model", [str(text / "model.log")], str(text / "model.log"))
@@ -352,6 +355,59 @@ def test_scored_references_are_no_system(text):
     result = evaluated(text, System("model", [str(text / "reference.log")]))
     assert any("--score-reference" in note for note in result["notes"])
     assert not any("--score-reference" in note for note in evaluated(text)["notes"])
+    # Of a model that copies: `odd` is of its session, `rare` is not.
+    said = [["b c"], ["a <unk>"], ["odd"], ["d"]]
+    copied = [answer._replace(ranked=ranked) for answer, ranked in zip(TRUTH, said)]
+    write_log(text / "copied.log", copied)
+    result = evaluated(text, System("model", [str(text / "copied.log")]))
+    assert any("--score-reference" in note for note in result["notes"])
+
+
+def test_perplexities_of_other_tokens_are_told_apart(text):
+    words = reference_log(text, ["-1 -1 -1", "-1 -1 -1", "-1 -1", "-1 -1"])
+    pieces = "".join(
+        f"S-{i}\ta\nT-{i}\t{shown}\nH-{i}\t-1\t{cut}\nD-{i}\t-1\t{cut}\n"
+        f"P-{i}\t-1{' -1' * len(cut.split())}\n"
+        for i, (shown, cut) in enumerate(
+            zip(["b c", "a rare", "odd", "d"], ["▁b ▁c", "▁a ▁ra re", "▁o d d", "▁d"])
+        )
+    )
+    (text / "pieces.log").write_text(pieces + CLOSING, encoding="utf-8")
+    other = System("pieces", words.files, str(text / "pieces.log"))
+    notes = evaluated(text, words, other)["notes"]
+    assert any("do not compare. Tokens: model: 10; pieces: 13." in note for note in notes)
+    assert not any("do not compare" in note for note in evaluated(text, words)["notes"])
+
+
+def test_few_pairs_are_said_to_be_few(text):
+    systems = [System(name, [str(text / "model.log")]) for name in ("one", "two")]
+    notes = evaluated(text, *systems, baseline="one", samples=5)["notes"]
+    assert any(note.startswith("Compared on 4 pairs") for note in notes)
+    assert not any(note.startswith("Compared") for note in evaluated(text, *systems)["notes"])
+
+
+def test_what_was_compared_and_on_which_sessions_is_written_down(text):
+    systems = [System(name, [str(text / "model.log")]) for name in ("m-1", "m-2", "other")]
+    result = evaluated(
+        text, *systems, runs={"m": ["m-1", "m-2"]}, baseline=["other", "other"], samples=5
+    )
+    assert result["runs"] == {"m": ["m-1", "m-2"]}
+    assert len(result["comparisons"]) == len({d["figure"] for d in result["comparisons"]})
+    (text / "test.session").write_text("a\na\na\na\n")
+    changed = evaluated(text, *systems)
+    assert changed["runs"] == {} and changed["test"]["sha256"] == result["test"]["sha256"]
+    assert changed["test"]["sessions_sha256"] != result["test"]["sessions_sha256"]
+
+
+def test_what_python_may_give_and_the_command_cannot(text):
+    for system, message in (
+        (System("m", []), "m: no file"),
+        (System("m", ["x"], with_unk="y"), "m: another output .* and no dictionary"),
+    ):
+        with pytest.raises(InputError, match=message):
+            evaluated(text, system)
+    with pytest.raises(InputError, match="no system to score"):
+        evaluate([], str(text / "test"))
 
 
 # --- for any systems ------------------------------------------------------------------------------

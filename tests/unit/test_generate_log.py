@@ -1,5 +1,6 @@
 """Reading logs: whatever their order, and never a half one."""
 
+import gzip
 import io
 import os
 import random
@@ -120,6 +121,37 @@ def test_damaged_lines(tmp_path):
     }.items():
         assert spoiled != block
         refused(tmp_path, spoiled + CLOSING, message)
+
+
+def test_suggestions_of_fairseq_come_best_first(tmp_path):
+    """A yardstick's scores need not fall."""
+    block = lines_of(0, Answer("a", "b", ["b", "c"]))
+    rising = block.replace("H-0\t-1.5", "H-0\t-0.25").replace("D-0\t-1.5", "D-0\t-0.25")
+    refused(tmp_path, rising + CLOSING, ":6: a suggestion with a higher score than the one before")
+    closing = "Yardstick last with nbest=2: 1 pairs\n"
+    assert read(tmp_path, rising + closing).pairs[0].ranked == ["b", "c"]
+    first_lost = block.replace("".join(block.splitlines(True)[2:5]), "")
+    assert read(tmp_path, first_lost + CLOSING).pairs[0].ranked == ["c"]  # nothing tells
+
+
+def test_a_shard_without_pairs_takes_nothing_from_the_others(tmp_path):
+    whole, empty = tmp_path / "whole.log", tmp_path / "empty.log"
+    empty.write_text(CLOSING)
+    paths = write_log(whole, ANSWERS[:2]), str(empty)
+    assert read_system(*paths) == read_system(paths[0])
+    assert read_system(*paths).nbest == 2
+
+
+def test_a_log_that_cannot_be_read(tmp_path, monkeypatch):
+    packed = tmp_path / "generate.log.gz"
+    packed.write_bytes(gzip.compress(log_text(ANSWERS).encode()))
+    with pytest.raises(InputError, match=rf"generate.log.gz: compressed; give <\(zcat {packed}\)"):
+        read_system(str(packed))
+    with pytest.raises(InputError, match="cannot be read: File name too long"):
+        read_system(str(tmp_path / ("a" * 300)))
+    monkeypatch.setattr(sys, "stdin", None)  # as after `<&-`
+    with pytest.raises(InputError, match="-: standard input is closed"):
+        read_system("-")
 
 
 def test_nothing_and_something_else(tmp_path):

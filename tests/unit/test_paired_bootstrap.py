@@ -8,6 +8,7 @@ from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
 from mtn_fairseq.scoring import compare, pair_rows
+from mtn_fairseq.scoring.suggestion_scores import figures
 
 WORDS = [*"abcdefgh"]
 
@@ -111,3 +112,17 @@ def test_runs_are_compared_by_their_means():
     assert exact.low > min(run["exact"].low for run in apart)
     one = compare(rows[0], rows[1:2], at=[1], samples=200, seed=5)
     assert compare(rows[0][None], [np.stack(rows[1:2] * 2)], at=[1], samples=200, seed=5) == one
+
+
+def test_equal_runs_are_even_however_their_means_are_rounded():
+    """The mean of three equal figures need not be the figure, by the last bit of it."""
+    uneven = 0
+    for right in range(1, 40):
+        asked, (system,) = some_systems(87, right)
+        rows = pair_rows([[s] for s in system], asked, at=[1])
+        figure = figures(rows.sum(axis=0), len(rows), [1])["exact"]
+        uneven += np.mean([figure] * 3) != figure
+        (found,) = compare(rows, [np.stack([rows] * 3)], at=[1], samples=20, seed=5)
+        for difference in found:
+            assert difference[1:] == (0, 0, 0, 1)
+    assert uneven  # else this shows nothing

@@ -115,15 +115,16 @@ def test_signature():
 # --- inside fairseq-generate ----------------------------------------------------------------------
 
 
-def scorer_of(pairs):
-    scorer = NgramPrecisionScorer(NgramPrecisionConfig())
+def scorer_of(folder, pairs, words=""):
+    (folder / "dict.next.txt").write_text("".join(f"{word} 1\n" for word in words.split()))
+    scorer = NgramPrecisionScorer(NgramPrecisionConfig(data=str(folder), target_lang="next"))
     for suggested, asked in pairs:
         scorer.add_string(asked, suggested)
     return scorer
 
 
-def test_registered_scorer():
-    scorer = scorer_of(zip(SUGGESTED, ASKED))
+def test_registered_scorer(tmp_path):
+    scorer = scorer_of(tmp_path, zip(SUGGESTED, ASKED), words=" ".join({*" ".join(ASKED).split()}))
     assert scorer.score() == pytest.approx(100 * (3 / 11) ** 0.25)
     figures_by_hand = "1/2/3/4-gram 72.73/62.50/60.00/100.00, BLEU 72.27"
     assert scorer.result_string() == (
@@ -131,18 +132,33 @@ def test_registered_scorer():
     )
 
 
-def test_registered_scorer_has_both_ways_with_unknown_words():
-    scorer = scorer_of([("a <unk>", "a <<unk>>")])
-    assert scorer.result_string().startswith(
-        "1/2/3/4-gram 50.00/0.00/0.00/0.00, BLEU 0.00; "
-        "with <unk> as a token, 1/2/3/4-gram 100.00/100.00/0.00/0.00, BLEU 0.00; "
+@pytest.mark.parametrize(
+    "pair",
+    [("a <unk>", "a <<unk>>"), ("a rare", "a other")],
+    ids=["not shown", "as typed, of a model that copies"],
+)
+def test_registered_scorer_has_both_ways_with_unknown_words(tmp_path, pair):
+    assert (
+        scorer_of(tmp_path, [pair], words="a b")
+        .result_string()
+        .startswith(
+            "1/2/3/4-gram 50.00/0.00/0.00/0.00, BLEU 0.00; "
+            "with <unk> as a token, 1/2/3/4-gram 100.00/100.00/0.00/0.00, BLEU 0.00; "
+        )
     )
 
 
-def test_registered_scorer_without_pairs():
+def test_registered_scorer_with_a_dictionary_of_pieces(tmp_path):
+    """Its pieces are no words: only what is shown as unknown is."""
+    pairs = [("best hotel <unk>", "best hotel <<unk>>")]
+    scorer = scorer_of(tmp_path, pairs, words="\N{LOWER ONE EIGHTH BLOCK}ho tel")
+    assert "as a token, 1/2/3/4-gram 100.00/100.00/100.00/0.00" in scorer.result_string()
+
+
+def test_registered_scorer_without_pairs(tmp_path):
     """A shard may have none; fairseq asks all the same."""
-    assert scorer_of([]).result_string() == "no pairs"
-    assert scorer_of([]).score() == 0
+    assert scorer_of(tmp_path, []).result_string() == "no pairs"
+    assert scorer_of(tmp_path, []).score() == 0
 
 
 # --- for any suggestions --------------------------------------------------------------------------
