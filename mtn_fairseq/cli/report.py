@@ -3,17 +3,24 @@
 import argparse
 import logging
 import os
+import re
+import sys
+import tempfile
 import warnings
 from pathlib import Path
-from typing import Optional, Sequence
+from typing import List, Optional, Sequence
 
 from ..errors import InputError
+from ..report.document import PICTURES, Document
 from ..report.html_page import to_html
-from ..report.manifest import NAME, read_manifest
+from ..report.manifest import NAME, Manifest, read_manifest
 from ..report.markdown import to_markdown
 from ..report.pictures import check_matplotlib
 from ..report.sections import build_document
 from .output import standard_output
+
+_PAGES = ("report.md", "report.html")
+_MISSING_GLYPH = re.compile(r"Glyph \d+ .*missing from")  # matplotlib's warning
 
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
@@ -21,19 +28,20 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     warnings.simplefilter("ignore")  # fairseq and hydra, about each other
     logging.disable(logging.WARNING)
     check_matplotlib()
-    document = build_document(read_manifest(args.experiment))
-    files = {f"{picture.name}.png": picture.png for picture in document.pictures()}
-    files["report.md"] = to_markdown(document).encode("utf-8")
-    files["report.html"] = to_html(document).encode("utf-8")
+    manifest = read_manifest(args.experiment)
     folder = Path(args.output)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise InputError("not a folder", "name another --output", folder) from None
+    _check_folder(folder)  # now, since the rest may take minutes
+    document = _build(manifest)
+    files = {f"{picture.name}.png": picture.png for picture in document.pictures()}
+    # Names in the evaluations came from a command line, and may have bytes that are no UTF-8.
+    for name, text in zip(_PAGES, (to_markdown(document), to_html(document))):
+        files[name] = text.encode("utf-8", errors="replace")
+    folder.mkdir(parents=True, exist_ok=True)
     with standard_output() as out:
         for name, content in files.items():
             _write_whole(folder / name, content)
-            out.write(f"{folder / name}\n")
+        _remove_other_pictures(folder, list(files))
+        out.writelines(f"{folder / name}\n" for name in files)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -48,11 +56,54 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _check_folder(folder: Path) -> None:
+    """That a report can be written there. A folder that is not there yet stays so: what is wrong
+    with the experiment would leave an empty one."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        for path in made:
+            path.rmdir()
+    except (FileExistsError, NotADirectoryError):
+        raise InputError("not a folder", "name another --output", folder) from None
+    except OSError as error:
+        raise InputError(
+            f"cannot be written to ({error.strerror})", "name another --output", folder
+        ) from None
+    for name in (*_PAGES, *(f"{picture}.png" for picture in PICTURES)):
+        if (folder / name).is_dir():
+            raise InputError("a folder", "remove it, or name another --output", folder / name)
+
+
+def _build(manifest: Manifest) -> Document:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        document = build_document(manifest)
+    if any(_MISSING_GLYPH.match(str(warning.message)) for warning in caught):
+        print(
+            "mtn-report: the pictures have boxes for letters that their font lacks; install one "
+            "that has them, and name it in matplotlibrc, as in "
+            "`font.family: DejaVu Sans, Noto Sans CJK JP`",
+            file=sys.stderr,
+        )
+    return document
+
+
 def _write_whole(path: Path, content: bytes) -> None:
     """A file that appears under its name only when complete."""
     partial = Path(f"{path}.partial-{os.getpid()}")
     partial.write_bytes(content)
     os.replace(partial, path)
+
+
+def _remove_other_pictures(folder: Path, written: List[str]) -> None:
+    """Those of an earlier report, which may show queries that this one is not to show."""
+    for name in (f"{picture}.png" for picture in PICTURES):
+        if name not in written and (folder / name).is_file():
+            (folder / name).unlink()
+            print(f"mtn-report: removed {folder / name}, of an earlier report", file=sys.stderr)
 
 
 if __name__ == "__main__":

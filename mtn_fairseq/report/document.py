@@ -28,8 +28,12 @@ class Table(NamedTuple):
     folded: str = ""  # a title to fold it under, where the format can
 
 
+# All that a report may have: those of an earlier one in the same folder go by these names too.
+PICTURES = ("bleu", "positions", "curves", "curves-others", "attention")
+
+
 class Picture(NamedTuple):
-    name: str  # of its file, without the ending
+    name: str  # of its file, without the ending: one of PICTURES
     png: bytes
     alt: str
 
@@ -47,4 +51,6 @@ class Document(NamedTuple):
     blocks: List[Block]
 
     def pictures(self) -> List[Picture]:
-        return [block for block in self.blocks if isinstance(block, Picture)]
+        found = [block for block in self.blocks if isinstance(block, Picture)]
+        assert all(picture.name in PICTURES for picture in found)
+        return found

@@ -1,6 +1,7 @@
 """`report.json`: which files a report is made of. docs/report.md has the format."""
 
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, NoReturn, Optional, Sequence
 
@@ -126,6 +127,15 @@ def _check(manifest: Manifest) -> None:
     for label in labels:
         if labels.count(label) > 1:
             raise InputError(f"two systems {label!r}", "give each its own label", manifest.file)
+    names = [system.compared for system in manifest.systems if system.compared is not None]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(
+                f"two systems with `compared` {name!r}",
+                "a comparison is of one system: give each its own",
+                manifest.file,
+            )
+    _check_shown(manifest)
     if any(line < 1 for line in manifest.sample_lines):
         raise InputError("`sample_lines` below 1", "count lines from 1", manifest.file)
     if manifest.attention is not None and manifest.attention not in labels:
@@ -141,6 +151,19 @@ def _check(manifest: Manifest) -> None:
             "name a system without",
             manifest.file,
         )
+
+
+def _check_shown(manifest: Manifest) -> None:
+    """A line break would end a row of a table; half a character no file in UTF-8 can hold."""
+    archs = [system.arch or "" for system in manifest.systems]
+    paragraphs = [" ".join(text.split()) for text in manifest.about]  # may have several lines
+    for text in (manifest.title, *(s.label for s in manifest.systems), *archs, *paragraphs):
+        if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in text):
+            raise InputError(
+                f"{text!r} has a line break, or a character that nothing can show",
+                "write it without",
+                manifest.file,
+            )
 
 
 class _Entry:

@@ -22,7 +22,7 @@ import numpy as np
 from ..errors import InputError
 from .attention import Attention
 from .run_scores import Figure
-from .training_log import Curve, Points
+from .training_log import Curve, Points, shared_updates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,8 @@ BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = (
 )
 _COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-_YARDSTICKS = (("#000000", "x", ":"), ("#555555", "+", "--"), ("#888888", "1", "-."))
+_GREYS = (("#000000", ":"), ("#555555", "--"), ("#888888", "-."))  # of yardsticks
+_THIN_MARKERS = ("x", "+", "1", "2", "|", "_", "3", "4")
 _SETTINGS = {
     "font.size": 10,
     "axes.spines.top": False,
@@ -65,14 +66,15 @@ class Style(NamedTuple):
 
 
 def styles(models: Sequence[str], yardsticks: Sequence[str]) -> Dict[str, Style]:
-    """One a label, the same in every picture; no two have both colour and marker in common."""
+    """One a label, the same in every picture; no two have both colour and marker in common, up to
+    24 models and 24 yardsticks."""
     found = {}
     for i, label in enumerate(models):
         line = "-" if i < len(_COLOURS) else (0, (5, 1))
         found[label] = Style(_COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)], line)
     for i, label in enumerate(yardsticks):
-        grey, marker, line = _YARDSTICKS[i % len(_YARDSTICKS)]
-        found[label] = Style(grey, marker, line)
+        grey, line = _GREYS[i % len(_GREYS)]
+        found[label] = Style(grey, _THIN_MARKERS[i % len(_THIN_MARKERS)], line)
     return found
 
 
@@ -214,37 +216,42 @@ def learning_curves(curves: Mapping[str, Sequence[Curve]], looks: Mapping[str, S
 
 def _shown_range(curves: Sequence[Curve]) -> Tuple[float, float]:
     """Up to where validation begins; the first steps of training would squeeze all else flat."""
-    validation = [loss for curve in curves for _, loss in curve.validation if math.isfinite(loss)]
-    training = [loss for curve in curves for _, loss in curve.training if math.isfinite(loss)]
-    if not validation:
-        return 0, 1
+    validation = [loss for curve in curves for _, loss in curve.validation]
+    training = [loss for curve in curves for _, loss in curve.training]
     low, high = min(validation + training), max(validation)
     room = 0.08 * (high - low or 1)
     return low - room, high + room
 
 
 def _curve(axes: "Axes", runs: Sequence[Points], label: str, look: Style) -> None:
-    by_update: Dict[int, List[float]] = {}
-    for points in runs:
-        for updates, loss in points:
-            by_update.setdefault(updates, []).append(loss)
+    logged = [dict(points) for points in runs if points]
     # Where a run has ended, the mean of the others would jump.
-    common = sorted(n for n, losses in by_update.items() if len(losses) == len(runs))
-    if not common:
+    common = shared_updates([points for points in runs if points])
+    if not common:  # no mean: a line each, one name for all
+        for points in logged:
+            _loss_line(axes, list(points), list(points.values()), label, look)
+            label = ""
         return
+    losses = [[points[updates] for points in logged] for updates in common]
+    _loss_line(axes, common, [sum(each) / len(each) for each in losses], label, look)
+    low, high = (list(map(end, losses)) for end in (min, max))
+    axes.fill_between(common, low, high, color=look.colour, alpha=0.18, linewidth=0)
+
+
+def _loss_line(
+    axes: "Axes", updates: Sequence[int], losses: Sequence[float], label: str, look: Style
+) -> None:
     axes.plot(
-        common,
-        [sum(by_update[n]) / len(runs) for n in common],
+        updates,
+        losses,
         color=look.colour,
         marker=look.marker,
         linestyle=look.line,
         markersize=4,
         linewidth=1.4,
-        markevery=max(1, len(common) // 8),
+        markevery=max(1, len(updates) // 8),
         label=label,
     )
-    low, high = ([end(by_update[n]) for n in common] for end in (min, max))
-    axes.fill_between(common, low, high, color=look.colour, alpha=0.18, linewidth=0)
 
 
 @_with_settings

@@ -1,15 +1,13 @@
 """The scores of all runs, from one or several outputs of `mtn-evaluate --json`."""
 
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Optional, Sequence
+from typing import Dict, List, NamedTuple, Optional, Sequence, Set
 
 from ..errors import InputError
-from .manifest import Manifest, System, read_json
+from .evaluation_file import read_evaluation
+from .manifest import Manifest, System
 
-SCHEMA = 1
 FIGURES = ("1-gram", "2-gram", "3-gram", "4-gram", "bleu", "exact", "mrr@10")
-TEXTS = ("raw", "unk")
-_ENTRIES = {"schema", "systems", "test", "signature", "notes"}
 # What makes evaluations comparable, and what to do where it differs.
 _SAME = {
     "sha256": ("another test set", "evaluate all systems on one test text"),
@@ -58,6 +56,11 @@ class Evaluations(NamedTuple):
                 found.setdefault(group["group"], []).append(group)
         return found
 
+    def perplexities(self, system: System) -> List[dict]:
+        """One a run; none where a run lacks it, as for other figures."""
+        found = [result.get("perplexity") for result in self.results(system)]
+        return [each for each in found if each is not None] if all(found) else []
+
     def differences(self, system: System, baseline: System, text: str) -> Dict[str, dict]:
         """By figure, where both were compared."""
         names = (system.compared, baseline.compared, text)
@@ -79,7 +82,8 @@ def read_evaluations(manifest: Manifest) -> Optional[Evaluations]:
     of_name: Dict[str, dict] = {}
     notes: List[str] = []
     comparisons: List[dict] = []
-    read = [_read(path) for path in manifest.evaluations]
+    read = [read_evaluation(path) for path in manifest.evaluations]
+    _check_same_sessions(manifest.evaluations, read)
     for path, result in zip(manifest.evaluations, read):
         _check_same(manifest.evaluations[0], read[0], path, result)
         for system in result["systems"]:
@@ -94,6 +98,7 @@ def read_evaluations(manifest: Manifest) -> Optional[Evaluations]:
         comparisons += result.get("comparisons", [])
     _check_names(manifest, of_name)
     _check_compared(manifest, comparisons)
+    _check_compared_runs(manifest, read)
     return Evaluations(read[0]["test"], read[0]["signature"], of_name, notes, comparisons)
 
 
@@ -103,13 +108,14 @@ def unshown(manifest: Manifest, evaluations: Evaluations) -> List[str]:
     return [name for name in evaluations.of_name if name not in shown]
 
 
-def _read(path: Path) -> dict:
-    result = read_json(path)
-    if not isinstance(result, dict) or not result.keys() >= _ENTRIES or result["schema"] != SCHEMA:
-        raise InputError(
-            f"no evaluation of schema {SCHEMA}", "give a file of `mtn-evaluate --json`", path
-        )
-    return result
+def uncompared(manifest: Manifest, evaluations: Evaluations) -> List[str]:
+    """Names of comparisons that no system has as `compared`."""
+    shown = {system.compared for system in manifest.systems}
+    return sorted(_names(evaluations.comparisons) - shown)
+
+
+def _names(comparisons: Sequence[dict]) -> Set[str]:
+    return {each[side] for each in comparisons for side in ("system", "baseline")}
 
 
 def _check_same(first_path: Path, first: dict, path: Path, result: dict) -> None:
@@ -130,6 +136,23 @@ def _check_same(first_path: Path, first: dict, path: Path, result: dict) -> None
         )
 
 
+def _check_same_sessions(paths: Sequence[Path], read: Sequence[dict]) -> None:
+    """The same next queries may follow other sessions. Evaluations made before they were counted
+    in have no such entry."""
+    known = [
+        (path, result["test"]["sessions_sha256"])
+        for path, result in zip(paths, read)
+        if result["test"].get("sessions_sha256") is not None
+    ]
+    for path, sessions in known:
+        if sessions != known[0][1]:
+            raise InputError(
+                f"other sessions than {known[0][0]}, though the same next queries",
+                "evaluate all systems on one test text",
+                path,
+            )
+
+
 def _seen(result: dict) -> List[int]:
     """How many next queries the training text has, and has not."""
     groups = result["systems"][0]["groups"] if result["systems"] else {}
@@ -137,19 +160,40 @@ def _seen(result: dict) -> List[int]:
 
 
 def _check_compared(manifest: Manifest, comparisons: Sequence[dict]) -> None:
-    found = [tuple(map(each.get, ("system", "baseline", "text", "figure"))) for each in comparisons]
+    found = [(c["system"], c["baseline"], c["text"], c["figure"]) for c in comparisons]
     if len(set(found)) != len(found):
         raise InputError(
             "the evaluations compare the same systems twice", "leave one out", manifest.file
         )
-    names = {name for system, baseline, *_ in found for name in (system, baseline)}
+    names = _names(comparisons)
     for system in manifest.systems:
         if names and system.compared is not None and system.compared not in names:
             raise InputError(
                 f"{system.label}: `compared` is {system.compared!r}, which no comparison has",
-                f"they have {', '.join(sorted(map(str, names)))}",
+                f"they have {', '.join(sorted(names))}",
                 manifest.file,
             )
+
+
+def _check_compared_runs(manifest: Manifest, read: Sequence[dict]) -> None:
+    """A difference is of the very runs that stand in the tables. Which ones a name was given to,
+    evaluations made before `runs` was written do not say."""
+    for result in read:
+        if "runs" not in result:
+            continue
+        names = _names(result.get("comparisons", []))
+        for system in manifest.systems:
+            if system.compared not in names:
+                continue
+            compared = result["runs"].get(system.compared, [system.compared])
+            own = [run.scores for run in system.runs if run.scores is not None]
+            if sorted(compared) != sorted(own):
+                raise InputError(
+                    f"{system.label}: `compared` is {system.compared!r}, of the scores "
+                    f"{', '.join(compared)}, but its runs have {', '.join(own) or 'none'}",
+                    "name the comparison of the same runs (mtn-evaluate --runs makes one)",
+                    manifest.file,
+                )
 
 
 def _check_names(manifest: Manifest, of_name: Dict[str, dict]) -> None:

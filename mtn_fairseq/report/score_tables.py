@@ -3,9 +3,10 @@
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from .document import Cell, Table
+from .evaluation_file import TEXTS
 from .manifest import System
 from .paper import PaperRow
-from .run_scores import FIGURES, TEXTS, Evaluations, Figure
+from .run_scores import FIGURES, Evaluations, Figure
 from .trained_models import Size
 
 MISSING = "–"
@@ -75,6 +76,21 @@ def difference_table(
         if found:
             rows.append([Cell(system.label), *(_difference(found.get(n)) for n in FIGURES)])
     return Table(["", *headings()], rows)
+
+
+def perplexity_table(systems: Sequence[System], evaluations: Evaluations) -> Table:
+    """Of systems that have one, with the tokens it is of."""
+    rows = []
+    for system in systems:
+        found = evaluations.perplexities(system)
+        figure = Figure.of([run["value"] for run in found])
+        assert figure is not None
+        spread = f"{figure.low:,.2f}–{figure.high:,.2f}" if figure.runs > 1 else ""
+        tokens = sorted({run["tokens"] for run in found})
+        runs = _facts(system, evaluations, None).runs
+        cells = [Cell(f"{figure.mean:,.2f}", spread), Cell(" / ".join(f"{n:,}" for n in tokens))]
+        rows.append([Cell(system.label), runs, *cells])
+    return Table(["", "runs", "perplexity", "tokens"], rows)
 
 
 def _difference(found: Optional[dict]) -> Cell:

@@ -6,6 +6,7 @@ from ..errors import InputError
 from . import paper
 from .attention import read_attention
 from .document import Block, Cell, Document, Heading, Paragraph, Picture, Table
+from .evaluation_file import TEXTS
 from .manifest import Manifest, System, read_json
 from .pictures import (
     Style,
@@ -15,11 +16,17 @@ from .pictures import (
     position_chart,
     styles,
 )
-from .run_scores import TEXTS, Evaluations, Figure, read_evaluations, unshown
+from .run_scores import Evaluations, Figure, read_evaluations, uncompared, unshown
 from .samples import SHOWN, SampleText, read_sample_text, read_samples, suggestion_files
-from .score_tables import SCORED_ON, difference_table, group_table, score_table
+from .score_tables import (
+    SCORED_ON,
+    difference_table,
+    group_table,
+    perplexity_table,
+    score_table,
+)
 from .trained_models import Size, load, size_of
-from .training_log import read_curve
+from .training_log import Curve, read_curve, shared_updates
 
 SPLITS = {"train": "Training", "valid": "Validation", "test": "Test"}
 PANELS = {"bleu": "BLEU", "exact": "exact match, %", "mrr@10": "MRR@10, %"}
@@ -61,6 +68,7 @@ def build_document(manifest: Manifest) -> Document:
         "Layers (the paper's ablation)": _scores(inputs, "ablation", paper.ABLATION),
         "Variants": _scores(inputs, "variant", {}),
         "Beyond the paper": _scores(inputs, "beyond", {}),
+        "Perplexity on the test": _perplexity(inputs),
         "Differences": _differences(inputs),
         "By kind of next query": _kinds(inputs),
         "By place in the session": _positions(inputs),
@@ -112,6 +120,13 @@ def _how_to_read(inputs: Inputs) -> Iterator[Block]:
         "tokens of a query, S over queries, D of the decoder. MB are those of single precision, "
         "with the number of parameters."
     )
+    scored = [system for system in inputs.manifest.systems if evaluations.results(system)]
+    without = [s.label for s in scored if evaluations.figure(s, "raw", "mrr@10") is None]
+    if without:
+        yield Paragraph(
+            f"No MRR@10 of {'; '.join(without)}: it needs mtn-evaluate --at 10, and 10 suggestions "
+            "a pair, of every run."
+        )
     if any(len(evaluations.results(system)) > 1 for system in inputs.manifest.systems):
         yield Paragraph(
             "Figures of several runs, which differ in their seeds, are means; the lowest and the "
@@ -124,18 +139,22 @@ def _data(inputs: Inputs) -> Iterator[Block]:
         yield Paragraph("Left out: no stats.")
         return
     stats = read_json(inputs.manifest.stats)
-    splits = stats.get("splits") if isinstance(stats, dict) else None
-    if (
-        not isinstance(splits, dict)
-        or not SPLITS.keys() <= splits.keys()
-        or not isinstance(stats.get("vocabulary"), int)
-    ):
+    try:
+        splits = {name: stats["splits"][name] for name in SPLITS}
+        counts = [split[what] for split in splits.values() for what in ("sessions", "pairs")]
+        counts.append(stats["vocabulary"])
+    except (KeyError, TypeError):
+        counts = []
+    if not counts or not all(type(count) is int for count in counts):
         raise InputError(
             "no counts of train, valid and test",
             "give the stats.json of mtn-log-to-sessions",
             inputs.manifest.stats,
         )
     ours = sum(split["sessions"] for split in splits.values())
+    if ours == 0:
+        yield Paragraph("Left out: the stats count no session.")
+        return
     theirs = sum(split.sessions for split in paper.SPLITS.values())
     rows = []
     for name, title in SPLITS.items():
@@ -195,14 +214,37 @@ def _bleu(inputs: Inputs) -> Iterator[Block]:
     yield Picture("bleu", bleu_chart(bars), alt)
 
 
-def _differences(inputs: Inputs) -> Iterator[Block]:
-    """Only where systems were compared: a table a baseline."""
+def _perplexity(inputs: Inputs) -> Iterator[Block]:
+    """Only of systems whose evaluation has it."""
     evaluations = inputs.evaluations
     if evaluations is None:
         return
+    whole, partly = [], []
+    for system in inputs.manifest.systems:
+        if evaluations.perplexities(system):
+            whole.append(system)
+        elif any(result.get("perplexity") for result in evaluations.results(system)):
+            partly.append(system.label)
+    if whole:
+        yield Paragraph(
+            "Of a token of the model's own dictionary, the end of the query counted. It compares "
+            "only between models of one dictionary, those that copy among themselves."
+        )
+        yield perplexity_table(whole, evaluations)
+    tokens = {run["tokens"] for system in whole for run in evaluations.perplexities(system)}
+    if len(tokens) > 1:
+        yield Paragraph("Where the tokens differ, perplexities do not compare.")
+    if partly:
+        yield Paragraph(f"Left out: {'; '.join(partly)}: not every run has it.")
+
+
+def _differences(inputs: Inputs) -> Iterator[Block]:
+    """Only where systems were compared, and say as what: a table a baseline."""
+    evaluations = inputs.evaluations
+    if evaluations is None or not _is_any_compared(inputs):
+        return
     if not evaluations.comparisons:
-        if any(system.compared is not None for system in inputs.manifest.systems):
-            yield Paragraph("Left out: the evaluations compare nothing (mtn-evaluate --baseline).")
+        yield Paragraph("Left out: the evaluations compare nothing (mtn-evaluate --baseline).")
         return
     for baseline in inputs.manifest.systems:
         for text in TEXTS:
@@ -213,6 +255,21 @@ def _differences(inputs: Inputs) -> Iterator[Block]:
                     "bootstrap over the test pairs; of several runs, the means. Bold: 0 is outside."
                 )
                 yield table
+    yield from _uncompared(inputs)
+
+
+def _is_any_compared(inputs: Inputs) -> bool:
+    return any(system.compared is not None for system in inputs.manifest.systems)
+
+
+def _uncompared(inputs: Inputs) -> Iterator[Block]:
+    assert inputs.evaluations is not None
+    left = uncompared(inputs.manifest, inputs.evaluations)
+    if left:
+        yield Paragraph(
+            f"Left out: the differences of, and to, {', '.join(left)}, which no system of the "
+            "manifest has as compared."
+        )
 
 
 def _kinds(inputs: Inputs) -> Iterator[Block]:
@@ -231,6 +288,9 @@ def _positions(inputs: Inputs) -> Iterator[Block]:
     systems = inputs.scored("main")
     if inputs.evaluations is None or not systems:
         yield Paragraph(NO_SCORES)
+        return
+    if not all(inputs.evaluations.groups(system, "position") for system in systems):
+        yield Paragraph("Left out: the evaluations have no groups by place.")
         return
     panels: Dict[str, Dict[str, Dict[str, Figure]]] = {title: {} for title in PANELS.values()}
     for system in systems:
@@ -275,15 +335,29 @@ def _curves(inputs: Inputs) -> Iterator[Block]:
     main = [system for system in alike if "main" in system.groups]
     others = [system for system in alike if system not in main]
     for name, shown in (("curves", main), ("curves-others", others)):
-        if shown:
-            curves = {
-                system.label: [
-                    read_curve(run.training_log) for run in system.runs if run.training_log
-                ]
-                for system in shown
-            }
+        curves = {}
+        for system in shown:
+            read = [read_curve(run.training_log) for run in system.runs if run.training_log]
+            drawn = [curve for curve in read if curve.validation]
+            yield from _curve_notes(system.label, read, drawn)
+            if drawn:
+                curves[system.label] = drawn
+        if curves:
             alt = "Validation and training loss against updates: " + "; ".join(curves)
             yield Picture(name, learning_curves(curves, inputs.looks), alt)
+
+
+def _curve_notes(label: str, read: List[Curve], drawn: List[Curve]) -> Iterator[Block]:
+    """What the picture of a system's runs does not show as the others'."""
+    lost = len(read) - len(drawn)
+    if lost:
+        yield Paragraph(
+            f"Left out: {label}, {lost} of {len(read)} runs: no validation loss is a finite number."
+        )
+    for kind in Curve._fields:
+        runs = [getattr(curve, kind) for curve in drawn if getattr(curve, kind)]
+        if runs and not shared_updates(runs):
+            yield Paragraph(f"{label}: no update has the {kind} loss of all runs: a line each.")
 
 
 def _samples(inputs: Inputs) -> Iterator[Block]:
@@ -342,5 +416,7 @@ def _notes(inputs: Inputs) -> Iterator[Block]:
     left = unshown(inputs.manifest, inputs.evaluations)
     if left:
         yield Paragraph(f"Evaluated, but in no run of the manifest: {', '.join(left)}.")
+    if not _is_any_compared(inputs):  # so there is no section of differences to say it
+        yield from _uncompared(inputs)
     for note in dict.fromkeys(inputs.evaluations.notes):
         yield Paragraph(note)

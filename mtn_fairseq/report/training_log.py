@@ -1,9 +1,10 @@
 """Learning curves from what `fairseq-train` printed, with --log-format simple, tqdm or json."""
 
 import json
+import math
 import re
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Tuple
+from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 from ..errors import InputError
 
@@ -22,7 +23,8 @@ def read_curve(path: Path) -> Curve:
     """Without label smoothing and entropy (`nll_loss`), so that criterions compare; where it is
     not logged, `loss` is the same (`cross_entropy`).
 
-    An update that a resumed run repeats counts as it was the last time.
+    An update that a resumed run repeats counts as it was the last time. A loss that is no finite
+    number is no point: of a run that diverged from the start, none are left.
     """
     found: Dict[str, Dict[int, float]] = {"train_inner": {}, "valid": {}}
     if not path.is_file():
@@ -33,13 +35,24 @@ def read_curve(path: Path) -> Curve:
             match = _LINE.search(line) if line.endswith("\n") else None
             fields = _fields(match[2]) if match else {}
             loss = fields.get("nll_loss", fields.get("loss"))
-            if match and loss is not None and "num_updates" in fields:
-                found[match[1]][int(fields["num_updates"])] = loss
+            updates = fields.get("num_updates", math.nan)
+            if match and loss is not None and math.isfinite(updates):
+                found[match[1]][int(updates)] = loss
     if not found["valid"]:
         raise InputError(
             "no validation in it", "give all that fairseq-train printed, with --log-format", path
         )
-    return Curve(*(sorted(points.items()) for points in found.values()))
+    return Curve(*map(_finite, found.values()))
+
+
+def shared_updates(runs: Sequence[Points]) -> List[int]:
+    """Those at which every run has a point."""
+    found = [{updates for updates, _ in points} for points in runs]
+    return sorted(set.intersection(*found)) if found else []
+
+
+def _finite(losses: Dict[int, float]) -> Points:
+    return sorted((updates, loss) for updates, loss in losses.items() if math.isfinite(loss))
 
 
 def _fields(text: str) -> Dict[str, float]:

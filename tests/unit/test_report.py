@@ -16,7 +16,7 @@ from scoring_logs import write_log
 
 from mtn_fairseq.cli.report import main
 from mtn_fairseq.errors import InputError
-from mtn_fairseq.report import attention
+from mtn_fairseq.report import attention, pictures
 from mtn_fairseq.report.document import Cell, Document, Paragraph, Table
 from mtn_fairseq.report.html_page import to_html
 from mtn_fairseq.report.manifest import read_manifest
@@ -157,15 +157,58 @@ def test_differences(experiment, report):
     experiment.evaluate(
         "scores.json", evaluated("echo", 20), evaluated("mtn-1", 40), comparisons=found
     )
-    assert "## Differences" not in report()  # no system says that these are its own
-    experiment.echo["compared"], experiment.mtn["compared"] = "echo", "all of mtn"
-    lines = section(report(), "Differences")
+    text = report()
+    assert "## Differences" not in text  # no system says that these are its own
+    left_out = (
+        "Left out: the differences of, and to, {}, which no system of the manifest has as compared."
+    )
+    assert left_out.format("all of mtn, echo") in section(text, "Notes")
+    experiment.mtn["compared"] = "all of mtn"  # but its baseline does not
+    text = report()
+    assert left_out.format("echo") in section(text, "Differences")
+    assert text.count("Left out: the differences") == 1
+    experiment.echo["compared"] = "echo"
+    text = report()
+    assert "Left out: the differences" not in text
+    lines = section(text, "Differences")
     assert (
         "| MTN | – | – | – | – | **+2.50** (+0.25 … +5.00) | -1.00 (-2.00 … +0.50) "
         "| **-3.00** (-5.00 … -1.00) |" in lines
     )
     assert any(line.startswith("Minus echo, raw text, with 95 %") for line in lines)
     assert any("| **+9.00** (+1.00 … +11.00) |" in line for line in lines)
+
+
+def with_perplexity(name, first, value, tokens):
+    return {**evaluated(name, first), "perplexity": {"file": "x", "value": value, "tokens": tokens}}
+
+
+def test_perplexities_of_those_that_have_one(experiment, report):
+    assert "Perplexity" not in report()
+    systems = [evaluated("echo", 20), with_perplexity("mtn-1", 40, 1234.5, 6)]
+    systems += [with_perplexity("mtn-2", 41, 1235.25, 6), with_perplexity("other", 30, 9.5, 6)]
+    experiment.evaluate("scores.json", *systems)
+    experiment.mtn["runs"].append({"seed": 2, "scores": "mtn-2"})
+    other = {"label": "other", "group": "beyond", "runs": [{"scores": "other"}]}
+    experiment.manifest["systems"].append(other)
+    lines = section(report(), "Perplexity on the test")
+    table = [line for line in lines if line.startswith("|")]
+    assert table[0] == "|  | runs | perplexity | tokens |"
+    assert table[2:] == [
+        "| MTN | 2 (seeds 1, 2) | 1,234.88 (1,234.50–1,235.25) | 6 |",
+        "| other | 1 | 9.50 | 6 |",
+    ]
+    differ = "Where the tokens differ, perplexities do not compare."
+    assert differ not in lines
+    systems[3]["perplexity"]["tokens"] = 7  # word pieces, say
+    experiment.evaluate("scores.json", *systems)
+    lines = section(report(), "Perplexity on the test")
+    assert "| other | 1 | 9.50 | 7 |" in lines and differ in lines
+    systems[2]["perplexity"] = None
+    experiment.evaluate("scores.json", *systems)
+    lines = section(report(), "Perplexity on the test")
+    assert "Left out: MTN: not every run has it." in lines
+    assert differ not in lines  # there is one row only
 
 
 def test_the_ablation_has_the_papers_layers(experiment, report):
@@ -276,6 +319,26 @@ def test_each_section_without_its_inputs_says_so(experiment, report):
 def test_a_system_without_scores_is_not_forgotten(experiment, report):
     experiment.manifest["systems"].append({"label": "later", "group": "main", "runs": [{}]})
     assert "Left out: later: without scores." in section(report(), "Models")[-3:]
+
+
+def test_dashes_for_mrr_are_explained(experiment, report):
+    assert "No MRR@10" not in report()
+    experiment.evaluate("scores.json", evaluated("echo", 20), evaluated("mtn-1", 40, mrr=False))
+    assert "\nNo MRR@10 of MTN: it needs mtn-evaluate --at 10, and 10 suggestions" in report()
+
+
+def test_a_section_by_place_needs_the_groups(experiment, report):
+    systems = [evaluated("echo", 20), evaluated("mtn-1", 40)]
+    del systems[1]["groups"]["position"]
+    experiment.evaluate("scores.json", *systems)
+    assert section(report(), "By place")[2] == "Left out: the evaluations have no groups by place."
+
+
+def test_stats_of_no_session_are_left_out(experiment, report):
+    nothing = {name: {"sessions": 0, "pairs": 0} for name in STATS["splits"]}
+    write_json(experiment.folder / "stats.json", {**STATS, "splits": nothing})
+    experiment.manifest["stats"] = "stats.json"
+    assert section(report(), "Data")[2] == "Left out: the stats count no session."
 
 
 def test_without_a_dictionary_there_are_scores_on_raw_text_only(experiment, report):
@@ -463,6 +526,71 @@ def test_a_log_that_is_cut_anywhere_has_no_wrong_point(tmp_path, style):
             assert set(read_curve(path).validation) <= set(whole.items())
 
 
+def test_updates_and_losses_that_are_no_numbers_are_no_points(tmp_path):
+    path = tmp_path / "train.log"
+    text = training_log([3.25, float("nan"), float("inf"), 2.5])
+    path.write_text(text + training_log([1.0]).replace("100", "nan"), encoding="utf-8")
+    assert read_curve(path) == ([(100, 3.75), (400, 3.0)], [(100, 3.25), (400, 2.5)])
+
+
+def with_training_logs(experiment, *logs):
+    """One a seed."""
+    experiment.mtn["runs"] += [{"seed": n} for n in range(2, len(logs) + 1)]
+    for run, log in zip(experiment.mtn["runs"], logs):
+        run["training_log"] = f"train-{run['seed']}.log"
+        (experiment.folder / run["training_log"]).write_text(log, encoding="utf-8")
+
+
+def drawn_losses(monkeypatch):
+    """The ends of all lines of losses, as they come to be drawn."""
+    lines = []
+    drawn = pictures._loss_line
+
+    def draw(axes, updates, losses, label, look):
+        lines.append((label, list(updates), list(losses)))
+        drawn(axes, updates, losses, label, look)
+
+    monkeypatch.setattr(pictures, "_loss_line", draw)
+    return lines
+
+
+def test_runs_without_a_common_update_have_a_line_each(experiment, report, monkeypatch):
+    other = training_log([5.0, 4.0]).replace("100", "150").replace("200", "250")
+    with_training_logs(experiment, training_log([3.0, 2.0]), other)
+    lines = drawn_losses(monkeypatch)
+    said = section(report(), "Learning curves")
+    assert lines == [
+        ("MTN", [100, 200], [3.0, 2.0]),
+        ("", [150, 250], [5.0, 4.0]),
+        ("MTN", [100, 200], [3.5, 2.5]),
+        ("", [150, 250], [5.5, 4.5]),
+    ]
+    assert "MTN: no update has the validation loss of all runs: a line each." in said
+    assert "MTN: no update has the training loss of all runs: a line each." in said
+
+
+def test_runs_with_common_updates_are_one_mean(experiment, report, monkeypatch):
+    with_training_logs(experiment, training_log([3.0, 2.0, 1.0]), training_log([5.0, 4.0]))
+    lines = drawn_losses(monkeypatch)
+    said = "\n".join(section(report(), "Learning curves"))
+    assert lines == [("MTN", [100, 200], [4.0, 3.0]), ("MTN", [100, 200], [4.5, 3.5])]
+    assert "a line each" not in said and "Left out" not in said
+
+
+def test_runs_that_diverged_are_left_out_of_the_curves(experiment, report, monkeypatch):
+    nan = float("nan")
+    with_training_logs(experiment, training_log([3.0, 2.0]), training_log([nan, nan]))
+    lines = drawn_losses(monkeypatch)
+    left_out = "Left out: MTN, {} of 2 runs: no validation loss is a finite number."
+    said = section(report(), "Learning curves")
+    assert left_out.format(1) in said and len(lines) == 2
+    assert lines[0] == ("MTN", [100, 200], [3.0, 2.0])
+    first = experiment.folder / experiment.mtn["runs"][0]["training_log"]
+    first.write_text(training_log([nan]), encoding="utf-8")
+    said = section(report(), "Learning curves")
+    assert left_out.format(2) in said and not any("curves.png" in line for line in said)
+
+
 def test_a_log_without_validation_is_refused(tmp_path):
     path = tmp_path / "train.log"
     path.write_text(training_log([]), encoding="utf-8")
@@ -537,5 +665,5 @@ def test_a_paragraph_in_markdown_is_no_list_or_heading(text):
 
 
 def test_no_two_systems_look_alike():
-    looks = styles([f"model {i}" for i in range(12)], ["echo", "last", "session"])
-    assert len({(look.colour, look.marker) for look in looks.values()}) == 15
+    looks = styles([f"model {i}" for i in range(24)], [f"yardstick {i}" for i in range(24)])
+    assert len({(look.colour, look.marker) for look in looks.values()}) == 48
