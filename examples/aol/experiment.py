@@ -21,6 +21,7 @@ from recipes import Settings, System
 # of the other LSTMs the paper does not give.
 _SMOOTHED = "--criterion label_smoothed_cross_entropy --label-smoothing 0.01"
 _ENTROPY = "--criterion entropy_regularized_cross_entropy"
+_FILES = 10  # of the collection
 SYSTEMS = {
     "seq2seq": System(
         "Seq2Seq with attention",
@@ -68,9 +69,18 @@ def main() -> None:
     add("--at-once", type=int, default=1, help="parts at the same time (%(default)s)")
     add("--dry-run", action="store_true", help="print the commands and do nothing")
     args = parser.parse_args()
-    logs = sorted(args.folder.glob("user-ct-test-collection-*.txt*"))
+    logs = sorted(
+        log
+        for ending in ("txt", "txt.gz")
+        for log in args.folder.glob(f"user-ct-test-collection-*.{ending}")
+    )
     if not logs:
         parser.error(f"{args.folder}: no user-ct-test-collection-*.txt or .txt.gz")
+    twice = [log.name for log in logs if log.with_name(f"{log.name}.gz") in logs]
+    if twice:
+        parser.error(f"{args.folder}: {', '.join(twice)} as .gz too; leave one of the two there")
+    note = "" if len(logs) == _FILES else f"; the whole collection has {_FILES}"
+    print(f"{len(logs)} files{note}", file=sys.stderr)  # not among the commands of --dry-run
     plan = Plan(
         title="The paper's experiment",
         about=f"The AOL log, {args.epochs} epochs, {args.seeds} seeds.",

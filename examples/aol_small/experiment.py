@@ -4,22 +4,25 @@
     python examples/aol_small/experiment.py LOG [--output runs/aol_small]
 
 LOG is what users_to_log.py wrote. All models have as many parameters outside the words' tables and
-train for the same time; learning rate and dropout are chosen for each on validation data. It may be
-stopped at any moment and called again does what is missing; its end is report.md and report.html.
+train for the same time, by measured costs of an update; learning rate and dropout are chosen for
+each on validation data. It may be stopped at any moment and called again does what is missing; its
+end is report.md and report.html.
 """
 
 import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Dict, List
+from typing import Dict, Iterable, List
 
 from lists import counts, pecos, suggester, yardstick
 from models import Models
-from parts import Part, once, run_all, tell
+from parts import Part, once, run_all, tell, write_whole
 from plan import Plan
-from recipes import SIZES, SUGGESTERS, YARDSTICKS, Settings, next_rates, systems
+from recipes import SIZES, SUGGESTERS, YARDSTICKS, Settings, System, next_rates, systems
 from rows import Row, Run, evaluation, manifest
+
+from mtn_fairseq.errors import InputError
 
 CHOSEN = "settings.json"  # learning rate and dropout of each system
 _BEAM_OF = "mtn-copying"  # the model behind the lists from all sources
@@ -42,6 +45,7 @@ class Experiment:
         self.models = Models(plan, self.output, at_once)
 
     def run(self) -> None:
+        self.keep_settings(self.plan.settings)  # those that are given, before all the work
         tell("== data")
         run_all(self.data(), at_once=1)
         run_all(self.yardsticks(), self.at_once)
@@ -49,7 +53,7 @@ class Experiment:
         settings = {**self.models.choose_settings(), **self.plan.settings}
         for name, chosen in settings.items():
             tell(f"{name}: {chosen.name}")
-        write_settings(self.output / CHOSEN, settings)
+        self.keep_settings(settings)
         tell("== models")
         run_all(self.answers(settings), self.at_once)
         tell("== suggestions from all sources")
@@ -59,6 +63,19 @@ class Experiment:
         for part in self.ends(settings):
             part.run_again()
         tell(f"{self.output}/report/report.md")
+
+    def keep_settings(self, settings: Dict[str, Settings]) -> None:
+        """What was answered before stays, so other settings than those it is of are refused."""
+        file = self.output / CHOSEN
+        kept = read_settings(file) if file.is_file() else {}
+        for name, each in settings.items():
+            if kept.get(name, each) != each:
+                raise InputError(
+                    f"{name} was begun with {kept[name].name}, not {each.name}",
+                    "name another --output, or take the settings of this file",
+                    file,
+                )
+        write_settings(file, {**kept, **settings})
 
     def print_commands(self) -> None:
         """What `run` would do; of the tries on validation data, the first of each."""
@@ -179,13 +196,37 @@ class Experiment:
 
 
 def read_settings(file: Path) -> Dict[str, Settings]:
-    chosen = json.loads(file.read_text(encoding="utf-8"))
-    return {name: Settings(**fields) for name, fields in chosen.items()}
+    try:
+        chosen = json.loads(file.read_text(encoding="utf-8"))
+        return {
+            name: Settings(float(fields["rate"]), float(fields["dropout"]))
+            for name, fields in chosen.items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        remedy = f"give a file like {Path(__file__).with_name(CHOSEN)}"
+        raise InputError("no rates and dropouts by name", remedy, file) from None
+
+
+def given_settings(
+    file: Path, every: Dict[str, System], chosen: Iterable[str]
+) -> Dict[str, Settings]:
+    """Of each chosen system that has its own, so that nothing is searched unasked."""
+    given = read_settings(file)
+    own = [name for name, system in every.items() if not system.settings_of]
+    for name in given:
+        if name not in own:
+            known = f"known are {', '.join(own)}"
+            raise InputError(f"{name!r} is no model with settings of its own", known, file)
+    wanted = [name for name in own if name in chosen]
+    for name in wanted:
+        if name not in given:
+            raise InputError(f"no settings of {name}", "add them, or leave out --settings", file)
+    return {name: given[name] for name in wanted}
 
 
 def write_settings(file: Path, settings: Dict[str, Settings]) -> None:
     chosen = {name: each._asdict() for name, each in settings.items()}
-    file.write_text(json.dumps(chosen, indent=1) + "\n", encoding="utf-8")
+    write_whole(file, json.dumps(chosen, indent=1) + "\n")
 
 
 def run_or_print(experiment: Experiment, dry_run: bool, budget: Dict[str, int]) -> None:
@@ -273,23 +314,22 @@ def main() -> None:
     if not needed.issubset(chosen):
         missing = ", ".join(sorted(needed.difference(chosen)))
         parser.error(f"--systems: {missing} as well, or none of what needs it (--lists '')")
-    settings = read_settings(args.settings) if args.settings else {}
-    settings = {name: each for name, each in settings.items() if name in chosen}
+    settings = given_settings(args.settings, every, chosen) if args.settings else {}
     updates = args.updates or size.updates
     budget = {"updates": updates, "rate updates": args.rate_updates}
     if args.width != 64:  # folders that were begun before there was a choice go on
         budget["width"] = args.width
     how_chosen = (
-        f"Learning rates and dropouts are those of {args.settings.name}, chosen on validation data"
+        f"Learning rates and dropouts are those of {args.settings.name}."
         if args.settings
         else f"Learning rates (in the time of {args.rate_updates}), then dropouts are chosen on "
-        "validation data"
+        "validation data with seed 1."
     )
     plan = Plan(
         title="The paper's experiment on an excerpt of the AOL log",
-        about=f"1000 users; seeds: {args.seeds}. All models train for the same time, that of "
-        f"{updates} updates of the flat Transformer, of about 82 pairs, drawn at random. "
-        f"{how_chosen} with seed 1.",
+        about=f"1000 users; seeds: {args.seeds}. All models train for the time of {updates} "
+        "updates of the flat Transformer, of about 82 pairs, drawn at random, by what an update of "
+        f"each was measured to cost at 64 channels. {how_chosen}",
         systems={name: every[name] for name in every if name in chosen},
         suggesters={name: SUGGESTERS[name] for name in args.lists},
         beam_of=_BEAM_OF,

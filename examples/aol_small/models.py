@@ -1,9 +1,11 @@
 """Models: trained and asked, with what is best on validation data."""
 
+import math
+import sys
 from pathlib import Path
 from typing import Dict, List
 
-from parts import Part, Training, run_all
+from parts import Part, Training, Try, run_all
 from plan import Plan
 from recipes import BEAM, Settings, next_rates
 
@@ -48,7 +50,7 @@ class Models:
         tries = {
             (name, settings): self._search(name, settings)
             for name, losses in tried.items()
-            for settings in self._dropouts(min(losses, key=lambda each: losses[each]))
+            for settings in self._dropouts(_best(name, losses))
         }
         run_all(tries.values(), self.at_once)
         bleu = {each: _bleu(search) for each, search in tries.items()}
@@ -76,11 +78,11 @@ class Models:
         folder = self.output / "dropouts" / f"{name}-{settings.name}"
         return Part(folder, [("generate", ask)], after=training)
 
-    def rate_try(self, name: str, settings: Settings) -> Training:
+    def rate_try(self, name: str, settings: Settings) -> Try:
         """Shorter than a training; its validation loss is all that is wanted."""
         folder = self.output / "rates" / f"{name}-{settings.name}"
         train = self._train(name, settings, 1, self.plan.rate_updates, "--no-save")
-        return Training(folder, [("train", train)])
+        return Try(folder, [("train", train)])
 
     def training(self, name: str, settings: Settings, seed: int) -> Training:
         folder = self.output / "trained" / f"{name}-{settings.name}-{seed}"
@@ -124,6 +126,14 @@ class Models:
     def _data(self, name: str) -> Path:
         kind = "pieces" if self.plan.systems[name].pieces else "words"
         return self.output / kind / "data-bin"
+
+
+def _best(name: str, losses: Dict[Settings, float]) -> Settings:
+    best = min(losses, key=lambda each: losses[each])
+    if math.isinf(losses[best]):
+        tried = ", ".join(f"{settings.rate:g}" for settings in losses)
+        sys.exit(f"{name}: no try of a learning rate ended with a finite loss, of {tried}")
+    return best
 
 
 def _bleu(search: Part) -> float:

@@ -1,5 +1,6 @@
 """Parts of a long experiment: each a folder, done once, and resumed where it was cut."""
 
+import math
 import os
 import re
 import shlex
@@ -13,7 +14,8 @@ from typing import Callable, Iterable, List, Optional
 
 ROOT = Path(__file__).resolve().parents[2]
 DONE = "done"
-_VALID_LOSS = re.compile(r"\| valid \|.*?\| nll_loss ([0-9.]+) ")
+_VALID_LOSS = re.compile(r"\| valid \|.*?\| nll_loss (\S+) ")
+_DIVERGED = "FloatingPointError: gradients are Nan/Inf"  # fairseq-train's last words
 
 # glibc would give the memory of each large tensor back, and ask for it again at the next update: a
 # tenth of the time.
@@ -96,13 +98,30 @@ class Training(Part):
     def log(self) -> Path:
         return self.folder / "train.log"
 
+
+class Try(Training):
+    """A training for its validation loss alone: that it diverges is a result, and a bad one."""
+
+    def _command(self, name: str, command: str) -> float:
+        try:
+            return super()._command(name, command)
+        except SystemExit:
+            if not self._diverged():
+                raise
+            tell(f"{self.folder.name}: diverged")
+            return 0.0
+
     def loss(self) -> float:
-        return validation_loss(self.log)
+        return math.inf if self._diverged() else validation_loss(self.log)
+
+    def _diverged(self) -> bool:
+        return _DIVERGED in self.log.read_text(encoding="utf-8")
 
 
 def validation_loss(log: Path) -> float:
-    """The lowest, in bits a token, from what fairseq-train printed."""
-    return min(map(float, _VALID_LOSS.findall(log.read_text(encoding="utf-8"))))
+    """The lowest, in bits a token, from what fairseq-train printed; infinite if there is none."""
+    losses = map(float, _VALID_LOSS.findall(log.read_text(encoding="utf-8")))
+    return min(filter(math.isfinite, losses), default=math.inf)
 
 
 def run_all(parts: Iterable[Part], at_once: int) -> None:
@@ -123,11 +142,16 @@ def run_all(parts: Iterable[Part], at_once: int) -> None:
 def once(path: Path, make: Callable[[], str]) -> str:
     """The text of a small file, made the first time."""
     if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        new = path.with_name(f"{path.name}.new")
-        new.write_text(make(), encoding="utf-8")
-        os.replace(new, path)
+        write_whole(path, make())
     return path.read_text(encoding="utf-8")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """A file that appears under its name only when complete."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(text, encoding="utf-8")
+    os.replace(new, path)
 
 
 def environment() -> dict:

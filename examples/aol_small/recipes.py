@@ -1,5 +1,6 @@
 """What the experiment compares, with which flags, and what is searched on validation data."""
 
+import math
 from typing import Dict, List, NamedTuple, Tuple
 
 _PRE_NORM = "--encoder-normalize-before --decoder-normalize-before"
@@ -240,6 +241,8 @@ def next_rates(losses: Dict[Settings, float]) -> List[Settings]:
     if not losses:
         return [Settings(rate, _WHILE_TRYING_RATES) for rate in RATES]
     best = min(losses, key=lambda settings: losses[settings])
+    if math.isinf(losses[best]):  # all diverged, and only a lower rate may not
+        best = min(losses)
     tried = [settings.rate for settings in losses]
     if best.rate == max(tried) < LARGEST_RATE:
         return [best._replace(rate=2 * best.rate)]

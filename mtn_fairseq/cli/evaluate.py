@@ -4,8 +4,8 @@ import argparse
 import json
 import os
 import sys
-from pathlib import Path
-from typing import Dict, Iterable, List, Optional, Sequence, Tuple, TypeVar
+from glob import escape, glob
+from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union
 
 from ..errors import InputError
 from ..scoring.evaluation import AT, System, evaluate
@@ -13,6 +13,7 @@ from ..scoring.paired_bootstrap import SAMPLES, SEED
 from .evaluation_tables import evaluation_tables
 from .flag_types import at_least_0, at_least_1
 from .output import standard_output
+from .result_file import check_result_file, write_result_file
 
 Value = TypeVar("Value")
 
@@ -22,23 +23,29 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     args = parser.parse_args(argv)
     if args.with_unk and args.dict is None:
         parser.error("--with-unk: scores with <unk> as a token need --dict")
-    if args.json is not None:
-        _check_place(Path(args.json))
     systems = _systems(parser, args.system, args.perplexity, args.with_unk)
-    result = evaluate(
-        systems,
-        args.test,
-        train=args.train,
-        dictionary=args.dict,
-        baseline=list(dict.fromkeys(args.baseline)),
-        at=args.at,
-        samples=args.samples,
-        seed=args.seed,
-        runs=_once(parser, "--runs", map(_runs, args.runs)),
-        say=lambda note: print(f"mtn-evaluate: {note}", file=sys.stderr),
-    )
     if args.json is not None:
-        _write_whole(args.json, json.dumps(result, indent=2, allow_nan=False) + "\n")
+        check_result_file(args.json, _inputs(systems, args.test, args.train, args.dict))
+    try:
+        result = evaluate(
+            systems,
+            args.test,
+            train=args.train,
+            dictionary=args.dict,
+            baseline=list(dict.fromkeys(args.baseline)),
+            at=args.at,
+            samples=args.samples,
+            seed=args.seed,
+            runs=_once(parser, "--runs", map(_runs, args.runs)),
+            say=lambda note: print(f"mtn-evaluate: {note}", file=sys.stderr),
+        )
+    except OSError as error:  # no permission, a name that is too long, …
+        if error.filename is None:
+            raise
+        reason = f"cannot be read ({error.strerror})"
+        raise InputError(reason, "check its name and permissions", error.filename) from None
+    if args.json is not None:
+        write_result_file(args.json, json.dumps(result, indent=2, allow_nan=False) + "\n")
     with standard_output() as out:
         for line in evaluation_tables(result):
             out.write(line + "\n")
@@ -124,16 +131,41 @@ def _systems(
         for name in of_name:
             if name not in files:
                 parser.error(f"{flag} {name}=…: no system {name!r}, only {', '.join(files)}")
-    return [
+    found = [
         System(name, paths, *(of_name.get(name) for of_name in of_flag.values()))
         for name, paths in files.items()
     ]
+    if sys.stdin is None and "-" in _logs(found):
+        raise InputError("standard input is closed", "send it a log, or name a file", "-")
+    return found
+
+
+def _logs(systems: Sequence[System]) -> List[str]:
+    given = [[*system.files, system.perplexity, system.with_unk] for system in systems]
+    return [path for paths in given for path in paths if path is not None]
+
+
+def _inputs(
+    systems: Sequence[System], test: str, train: Optional[str], dictionary: Optional[str]
+) -> Iterator[Union[str, int]]:
+    """All that may be read: paths, and standard input by its number."""
+    for path in _logs(systems):
+        yield 0 if path == "-" else path
+        yield from glob(f"{escape(path)}/generate-*.txt")  # of a folder
+    for prefix in (test, train):
+        yield from (f"{prefix}.{ending}" for ending in ("session", "next", "whole") if prefix)
+    if dictionary is not None:
+        yield dictionary
 
 
 def _named(given: str) -> Tuple[str, str]:
     """(name, path); a path alone is its own name."""
     name, sign, path = given.partition("=")
-    return (name, path) if name and sign and not Path(given).exists() else (given, given)
+    if os.path.exists(given) or not (name and sign):
+        name = path = given
+    if not path:
+        raise InputError(f"{given!r}: no name of a file", "write NAME=FILE")
+    return name, path
 
 
 def _runs(given: str) -> Tuple[str, List[str]]:
@@ -156,19 +188,6 @@ def _once(
 
 def ranks(text: str) -> List[int]:
     return sorted(set(map(at_least_1, text.split(","))))
-
-
-def _check_place(file: Path) -> None:
-    """Before all the work, not after it."""
-    if file.is_dir() or not file.absolute().parent.is_dir():
-        raise InputError("cannot be written", "name a file in a folder that is there", file)
-
-
-def _write_whole(path: str, content: str) -> None:
-    """A file that appears under its name only when complete."""
-    partial = f"{path}.partial-{os.getpid()}"
-    Path(partial).write_text(content, encoding="utf-8")
-    os.replace(partial, path)
 
 
 if __name__ == "__main__":

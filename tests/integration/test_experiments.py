@@ -1,5 +1,7 @@
 """The experiments of examples/aol and examples/aol_small: what they would run, and their parts."""
 
+import json
+import math
 import re
 import shlex
 import sys
@@ -10,10 +12,15 @@ from fairseq import options, tasks
 from processes import ROOT, run
 
 sys.path.insert(0, str(ROOT / "examples/aol_small"))
+import experiment
 from models import Models
-from parts import Part, once, run_all, validation_loss
+from parts import Part, Try, once, run_all, validation_loss
 from plan import Plan
 from recipes import SIZES, Settings, next_rates, systems
+
+from mtn_fairseq.errors import InputError
+
+COLLECTION = "user-ct-test-collection"
 
 
 def commands(script, log, *flags):
@@ -25,7 +32,7 @@ def commands(script, log, *flags):
 def paper(tmp_path_factory):
     folder = tmp_path_factory.mktemp("aol")
     for number in (1, 2):
-        (folder / f"user-ct-test-collection-0{number}.txt.gz").touch()
+        (folder / f"{COLLECTION}-0{number}.txt.gz").touch()
     return commands("aol", folder)
 
 
@@ -55,6 +62,23 @@ def test_the_papers_models_and_epochs(paper):
     assert {args.criterion for args in runs if args.arch == "mnsrf_aol"} == {
         "entropy_regularized_cross_entropy"
     }
+
+
+def test_only_the_collections_files_are_read_and_they_are_counted(tmp_path):
+    for name in ("01.txt", "02.txt.gz", "02.txt.gz.md5", "03.txt.old"):
+        (tmp_path / f"{COLLECTION}-{name}").touch()
+    said = run(f"python examples/aol/experiment.py {tmp_path} --dry-run")
+    (prepare,) = [line for line in said.stdout.splitlines() if line.startswith("mtn-log-to-")]
+    logs = [Path(word).name for word in shlex.split(prepare) if COLLECTION in word]
+    assert logs == [f"{COLLECTION}-01.txt", f"{COLLECTION}-02.txt.gz"]
+    assert "2 files; the whole collection has 10\n" in said.stderr
+
+
+def test_a_file_of_the_collection_is_not_read_twice(tmp_path):
+    for ending in ("txt", "txt.gz"):
+        (tmp_path / f"{COLLECTION}-01.{ending}").touch()
+    ended = run(f"python examples/aol/experiment.py {tmp_path} --dry-run", status=2)
+    assert f"{COLLECTION}-01.txt as .gz too" in ended.stderr
 
 
 def test_rates_are_doubled_or_halved_while_that_helps():
@@ -88,6 +112,13 @@ def test_small_models_differ_in_what_is_compared_only(small):
     assert {args.batch_size for args in runs if args.arch not in whole} == {82}
 
 
+# What copying adds to models of equal size, up to a tenth: nothing else was made smaller for it.
+EXTRA_OF_COPYING = {
+    64: {"seq2seq": 31465, "transformer": 4193, "mtn": 8321},
+    128: {"seq2seq": 82720, "transformer": 16577, "mtn": 33025},
+}
+
+
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 def test_models_have_as_many_parameters_outside_the_tables_of_words(size, tmp_path):
     words = ["<q>", *(f"w{number}" for number in range(1008))]
@@ -104,10 +135,14 @@ def test_models_have_as_many_parameters_outside_the_tables_of_words(size, tmp_pa
             p.numel() for p in task.build_model(args).parameters() if of_words not in p.shape
         )
 
-    compared = systems(size)
-    found = {name: parameters(compared[name]) for name in compared if "copying" not in name}
+    found = {name: parameters(system) for name, system in systems(size).items()}
+    copying = {
+        name: found.pop(f"{name}-copying") - found[name]
+        for name in ("seq2seq", "transformer", "mtn")
+    }
     assert len(found) == 10
     assert max(found.values()) < 1.015 * min(found.values()), found
+    assert copying == EXTRA_OF_COPYING[size.width]
 
 
 def test_wider_models_train_longer_and_are_asked_at_their_end():
@@ -133,6 +168,81 @@ def test_wider_models_train_longer_and_are_asked_at_their_end():
 def test_what_cannot_be_compared(flags, said):
     ended = run(f"python examples/aol_small/experiment.py log.tsv --dry-run {flags}", status=2)
     assert said in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"mtn": {"rate": 1, "dropout": 0}, "trasnformer": {"rate": 1, "dropout": 0}}, "known are"),
+        ({"mtn-linear": {"rate": 1, "dropout": 0}}, "'mtn-linear' is no model with settings of"),
+        ({"mtn": {"rate": 1, "dropout": 0}}, "no settings of transformer; add them"),
+        ({"mtn": {"rate": 1}}, "no rates and dropouts by name; give a file like"),
+        ([], "no rates and dropouts by name; give a file like"),
+    ],
+)
+def test_settings_that_are_refused(tmp_path, given, said):
+    (tmp_path / "mine.json").write_text(json.dumps(given))
+    ended = run(
+        f"python examples/aol_small/experiment.py log.tsv --dry-run --settings {tmp_path}/mine.json"
+        " --systems mtn,transformer --lists ''",
+        status=1,
+    )
+    assert said in ended.stderr and "Traceback" not in ended.stderr and not ended.stdout
+    assert "seq2seq, hlstm, mnsrf, transformer, mtn" in ended.stderr or said != "known are"
+
+
+def planned(monkeypatch, *flags):
+    """The experiment that these flags ask for."""
+    found = []
+    monkeypatch.setattr(experiment, "run_or_print", lambda each, *_: found.append(each))
+    monkeypatch.setattr(sys, "argv", ["experiment.py", "log.tsv", *map(str, flags)])
+    experiment.main()
+    return found[0]
+
+
+def test_the_report_says_where_the_settings_are_from_and_what_time_is_equal(monkeypatch):
+    searched = planned(monkeypatch).plan.about
+    assert searched.endswith("dropouts are chosen on validation data with seed 1.")
+    given = planned(monkeypatch, "--settings", ROOT / "examples/aol_small/settings.json").plan.about
+    assert given.endswith("Learning rates and dropouts are those of settings.json.")
+    for about in (searched, given):
+        assert "by what an update of each was measured to cost at 64 channels." in about
+
+
+@pytest.fixture
+def with_settings(monkeypatch, tmp_path):
+    """Runs an experiment in the same folder, as if all commands were done."""
+    monkeypatch.setattr(experiment, "run_all", lambda parts, at_once: None)
+    monkeypatch.setattr(Part, "run_again", lambda part: None)
+    file = tmp_path / "given.json"
+
+    def run_with(settings, systems="mtn,transformer"):
+        file.write_text(json.dumps({name: each._asdict() for name, each in settings.items()}))
+        flags = ("--settings", file, "--systems", systems, "--lists", "")
+        planned(monkeypatch, *flags, "--output", tmp_path / "output").run()
+
+    return run_with
+
+
+def test_answers_stay_with_the_settings_they_are_of(with_settings, tmp_path):
+    first = {"mtn": Settings(0.004, 0.0), "transformer": Settings(0.008, 0.0)}
+    with_settings(first)
+    kept, report = tmp_path / "output/settings.json", tmp_path / "output/report.json"
+    before = kept.read_text(), report.read_text()
+    for changed in (Settings(0.002, 0.0), Settings(0.004, 0.1)):
+        with pytest.raises(InputError, match=r"mtn was begun with lr0\.004-dropout0\.0, not lr0"):
+            with_settings({**first, "mtn": changed})
+        assert (kept.read_text(), report.read_text()) == before
+    with_settings({"mtn": first["mtn"]}, systems="mtn")  # fewer systems, and the others come back
+    with pytest.raises(InputError, match="transformer was begun with"):
+        with_settings({**first, "transformer": Settings(0.016, 0.0)})
+    with_settings({**first, "seq2seq": Settings(0.064, 0.0)}, systems="mtn,transformer,seq2seq")
+
+
+def test_the_same_settings_are_the_same_however_they_are_written(with_settings, tmp_path):
+    """The folder of a training is named by them."""
+    with_settings({"mtn": Settings(0.004, 0)}, systems="mtn")
+    assert "mtn-lr0.004-dropout0.0-1/" in (tmp_path / "output/report.json").read_text()
 
 
 def test_what_is_made_is_what_is_read(paper, small):
@@ -178,6 +288,32 @@ def test_rate_by_loss_and_dropout_by_bleu_on_validation_data(tmp_path):
     plan = plan._replace(rate_updates=1, training="", generation="", dropouts=(0.0, 0.1))
     plan = plan._replace(checkpoint="checkpoint_best.pt")
     assert Models(plan, tmp_path, at_once=1).choose_settings() == {"mtn": Settings(0.004, 0.0)}
+
+
+def test_without_any_finite_loss_no_rate_is_chosen(tmp_path):
+    for rate in (0.004, 0.008, 0.002, 0.001, 0.0005):
+        folder = tmp_path / f"rates/mtn-lr{rate}-dropout0.1"
+        folder.mkdir(parents=True)
+        (folder / "train.log").write_text("| valid | epoch 001 | loss nan | nll_loss nan | ppl 9\n")
+        (folder / "done").touch()
+    plan = Plan(**{**dict.fromkeys(Plan._fields), "systems": {"mtn": systems(SIZES[64])["mtn"]}})
+    plan = plan._replace(settings={}, rate_updates=1, training="")
+    with pytest.raises(SystemExit, match=r"mtn: no try .* finite loss, of 0\.004, .*0\.0005$"):
+        Models(plan, tmp_path, at_once=1).choose_settings()
+
+
+def test_a_try_that_diverges_is_infinitely_bad_and_stops_nothing(tmp_path):
+    good = "| valid | epoch 001 | loss 9 | nll_loss 6.5 | ppl 90 "
+    end = "FloatingPointError: gradients are Nan/Inf"
+    diverged = Try(tmp_path / "a", [("train", f"sh -c 'echo \"{good}\"; echo {end}; exit 1'")])
+    later = Try(tmp_path / "b", [("train", f"echo '{good}'")])
+    run_all([diverged, later], at_once=1)
+    assert diverged.done and diverged.loss() == math.inf
+    assert later.loss() == 6.5
+    broken = Try(tmp_path / "c", [("train", "sh -c 'echo no disk; exit 1'")])
+    with pytest.raises(SystemExit, match="no disk"):
+        run_all([broken], at_once=1)
+    assert not broken.done
 
 
 def test_a_list_is_made_of_what_was_trained_counted_and_fitted(small):
@@ -257,3 +393,11 @@ def test_validation_loss_is_the_lowest(tmp_path):
         "INFO | valid | epoch 003 | valid on 'valid' subset | loss 6 | nll_loss 5.5 | ppl 45\n"
     )
     assert validation_loss(log) == 5.25
+
+
+def test_validation_loss_of_what_diverged(tmp_path):
+    log = tmp_path / "train.log"
+    line = "INFO | valid | epoch 001 | valid on 'valid' subset | loss 7 | nll_loss {} | ppl 90\n"
+    for losses, lowest in (((), math.inf), (("nan", "inf"), math.inf), (("nan", 6.5), 6.5)):
+        log.write_text("".join(line.format(loss) for loss in losses))
+        assert validation_loss(log) == lowest
