@@ -25,6 +25,7 @@ from rows import Row, Run, evaluation, manifest
 from mtn_fairseq.errors import InputError
 
 CHOSEN = "settings.json"  # learning rate and dropout of each system
+_SEEN = 5  # times in training, at least: words that models know
 _BEAM_OF = "mtn-copying"  # the model behind the lists from all sources
 
 
@@ -329,7 +330,8 @@ def main() -> None:
         title="The paper's experiment on an excerpt of the AOL log",
         about=f"1000 users; seeds: {args.seeds}. All models train for the time of {updates} "
         "updates of the flat Transformer, of about 82 pairs, drawn at random, by what an update of "
-        f"each was measured to cost at 64 channels. {how_chosen}",
+        f"each was measured to cost at 64 channels. {how_chosen} Models know words seen at least "
+        f"{_SEEN} times in training.",
         systems={name: every[name] for name in every if name in chosen},
         suggesters={name: SUGGESTERS[name] for name in args.lists},
         beam_of=_BEAM_OF,
@@ -342,7 +344,7 @@ def main() -> None:
         rate_updates=args.rate_updates,
         generation="--cpu --batch-size 64",
         preparation=["--split 80,10,10"],  # of few sessions, more for the test
-        threshold=5,
+        threshold=_SEEN,
         pieces=4000,
         seeds=args.seeds,
         checkpoint=size.checkpoint,
