@@ -49,6 +49,18 @@ def trained(lines):
     ]
 
 
+def test_another_split_is_another_seed_of_the_preparation_and_nothing_else(small):
+    other = commands(
+        "aol_small", "log.tsv", "--seeds", "2", "--pecos", "rival/bin/python", "--split-seed", "7"
+    )
+    assert len(other) == len(small)
+    changed = [(a, b) for a, b in zip(small, other) if a != b]
+    assert changed and all(a[0] == "mtn-log-to-sessions" for a, _ in changed)
+    for first, second in changed:
+        assert (first[first.index("--seed") + 1], second[second.index("--seed") + 1]) == ("1", "7")
+        assert [w for w in first if w != "1"] == [w for w in second if w != "7"]
+
+
 def test_the_papers_models_and_epochs(paper):
     runs = trained(paper)
     assert {args.arch for args in runs} == {
