@@ -275,10 +275,13 @@ def _perplexity_notes(results: Sequence[dict]) -> List[str]:
     for result in results:
         if result["perplexity"] is not None:
             tokens.setdefault(result["perplexity"]["tokens"], []).append(result["name"])
-    if len(tokens) < 2:
-        return []
-    by_tokens = "; ".join(f"{', '.join(names)}: {n:,}" for n, names in sorted(tokens.items()))
-    return [f"Perplexities of models that count other tokens do not compare. Tokens: {by_tokens}."]
+    most = max(tokens, key=lambda count: len(tokens[count]), default=0)
+    return [
+        f"Perplexities of {', '.join(names)} do not compare with the others': they count other "
+        f"tokens ({count:,} for {most:,})."
+        for count, names in tokens.items()
+        if count != most
+    ]
 
 
 def _figures(rows: np.ndarray, at: Sequence[int]) -> Figures:

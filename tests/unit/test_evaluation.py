@@ -373,10 +373,15 @@ def test_perplexities_of_other_tokens_are_told_apart(text):
         )
     )
     (text / "pieces.log").write_text(pieces + CLOSING, encoding="utf-8")
-    other = System("pieces", words.files, str(text / "pieces.log"))
-    notes = evaluated(text, words, other)["notes"]
-    assert any("do not compare. Tokens: model: 10; pieces: 13." in note for note in notes)
-    assert not any("do not compare" in note for note in evaluated(text, words)["notes"])
+    systems = [words, words._replace(name="more"), words]
+    systems[2] = System("pieces", words.files, str(text / "pieces.log"))
+    notes = evaluated(text, *systems)["notes"]
+    assert (
+        "Perplexities of pieces do not compare with the others': they count other tokens "
+        "(13 for 10)." in notes
+    )
+    assert not any("do not compare" in note for note in evaluated(text, *systems[:2])["notes"])
+    assert not any("do not compare" in note for note in evaluated(text)["notes"])
 
 
 def test_few_pairs_are_said_to_be_few(text):
