@@ -131,13 +131,10 @@ def _systems(
         for name in of_name:
             if name not in files:
                 parser.error(f"{flag} {name}=…: no system {name!r}, only {', '.join(files)}")
-    found = [
+    return [
         System(name, paths, *(of_name.get(name) for of_name in of_flag.values()))
         for name, paths in files.items()
     ]
-    if sys.stdin is None and "-" in _logs(found):
-        raise InputError("standard input is closed", "send it a log, or name a file", "-")
-    return found
 
 
 def _logs(systems: Sequence[System]) -> List[str]:

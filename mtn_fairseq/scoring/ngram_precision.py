@@ -3,8 +3,7 @@
 """
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Container, Dict, List, Optional, Sequence
+from typing import Container, Dict, Optional, Sequence
 
 from fairseq import utils
 from fairseq.data import Dictionary
@@ -40,26 +39,23 @@ class NgramPrecisionScorer(BaseScorer):
     def result_string(self) -> str:
         if not self.ref:
             return "no pairs"  # a shard may have none
-        asked = [next_query.replace(f"<{UNKNOWN}>", UNKNOWN) for next_query in self.ref]
         suggested = self.pred
-        known = _words(
-            Path(utils.split_paths(self.cfg.data)[0], f"dict.{self.cfg.target_lang}.txt")
-        )
+        asked = [next_query.replace(f"<{UNKNOWN}>", UNKNOWN) for next_query in self.ref]
+        folder = utils.split_paths(self.cfg.data)[0]
+        known = _words(f"{folder}/dict.{self.cfg.target_lang}.txt")
         if known is not None:
             way = UnknownAsToken(known)
-            asked, suggested = (
-                list(map(way.next_query, asked)),
-                list(map(way.suggestion, suggested)),
-            )
+            suggested = list(map(way.suggestion, suggested))
+            asked = list(map(way.next_query, asked))
         return (
             f"{_describe(self.pred, self.ref)}; with {UNKNOWN} as a token, "
             f"{_describe(suggested, asked)}; {signature()}"
         )
 
 
-def _words(dictionary: Path) -> Optional[Container[str]]:
+def _words(dictionary: str) -> Optional[Container[str]]:
     """None where it has pieces: what is scored are words."""
-    symbols = Dictionary.load(str(dictionary)).symbols
+    symbols = Dictionary.load(dictionary).symbols
     return None if has_pieces(symbols) else frozenset(symbols)
 
 
@@ -70,5 +66,4 @@ def _describe(suggested: Sequence[str], asked: Sequence[str]) -> str:
 
 
 def _figures(suggested: Sequence[str], asked: Sequence[str]) -> Dict[str, float]:
-    first: List[List[str]] = [[suggestion] for suggestion in suggested]
-    return score_lists(first, list(asked))
+    return score_lists([[suggestion] for suggestion in suggested], asked)
