@@ -1,0 +1,85 @@
+"""Processes of `forking_server.py`, used as those of `subprocess`."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from functools import lru_cache
+from pathlib import Path
+
+SERVER = Path(__file__).with_name("forking_server.py")
+
+
+def start(words, streams, folder, environment, cpu_seconds):
+    """A running process.
+
+    Args:
+        words: what `python` would be given: a file and its arguments, or `-m` and a module
+        streams: open files: standard input, output and error
+        cpu_seconds: it is killed when it has taken so much processor time
+    """
+    request = json.dumps(
+        {
+            "words": [str(word) for word in words],
+            "folder": str(folder),
+            "environment": environment,
+            "cpu_seconds": cpu_seconds,
+        }
+    ).encode()
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(_server(environment["PYTHONPATH"]))
+    connection.sendall(len(request).to_bytes(8, "big"))
+    socket.send_fds(connection, [b"-"], [stream.fileno() for stream in streams])
+    connection.sendall(request)
+    return Forked(connection)
+
+
+class Forked:
+    """As `subprocess.Popen`."""
+
+    def __init__(self, connection):
+        self.connection = connection
+        self.pid = self._number()
+        self.returncode = None
+
+    def _number(self):
+        answer = self.connection.recv(8, socket.MSG_WAITALL)
+        assert len(answer) == 8, "the server of forked commands has ended"
+        return int.from_bytes(answer, "big")
+
+    def wait(self, timeout=None):
+        if self.returncode is None:
+            self.connection.settimeout(timeout)
+            try:
+                self.returncode = os.waitstatus_to_exitcode(self._number())
+            except socket.timeout:
+                raise subprocess.TimeoutExpired(f"process {self.pid}", timeout) from None
+            self.connection.close()
+        return self.returncode
+
+    def kill(self):
+        if self.returncode is None:
+            os.kill(self.pid, signal.SIGKILL)
+            self.wait()
+
+
+@lru_cache(maxsize=None)
+def _server(python_path):
+    """The socket of a server that lives as long as this process."""
+    path = str(Path(tempfile.mkdtemp()) / "socket")
+    environment = {**os.environ, "PYTHONPATH": python_path, "OMP_NUM_THREADS": "1"}
+    server = subprocess.Popen(
+        [sys.executable, str(SERVER), path], stdin=subprocess.PIPE, env=environment
+    )
+    while not os.path.exists(path):
+        assert server.poll() is None, "the server of forked commands did not start"
+        time.sleep(0.01)
+    _servers.append(server)
+    return path
+
+
+_servers = []  # kept: one whose pipe is closed ends
