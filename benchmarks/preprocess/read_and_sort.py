@@ -24,11 +24,14 @@ COLUMNS = {
 
 def sorted_rows(log: Path, memory_limit: str, threads: int, scratch: str) -> int:
     """How many rows were read, sorted and handed over as Arrow batches."""
-    connection = duckdb.connect()
-    connection.execute(f"SET memory_limit = '{memory_limit}'")
-    connection.execute(f"SET threads = {threads}")
-    connection.execute("SET preserve_insertion_order = false")
-    connection.execute("SET temp_directory = $scratch", {"scratch": scratch})
+    connection = duckdb.connect(
+        config={
+            "memory_limit": memory_limit,
+            "threads": threads,
+            "preserve_insertion_order": False,
+            "temp_directory": scratch,
+        }
+    )
     rows = connection.read_csv(
         str(log / "*.txt"), sep="\t", header=True, dtype=COLUMNS, quotechar="", escapechar=""
     )

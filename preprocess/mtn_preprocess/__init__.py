@@ -2,19 +2,23 @@
 
     log_to_sessions    the command; flags
     rules, reasons     what is asked for, and why a row may not make it
-    log_files          what is to be read: files, folders, formats, columns
+    log_files          what is to be read: files, folders, patterns
+    log_layout         how it is written: formats, delimiters, columns
     log_lines          lines of a log, of any format, as Arrow batches
     row_query          lines as rows, sorted by user and time: SQL for every engine
     typed_queries      what was typed as a query of the session text format
     log_times          times that are not written as AOL writes them
+    time_checks        whether times were read as they were meant
+    rejects            the lines that are no rows
     engines/           who runs that: DuckDB or Spark
     sessions           sorted rows as sessions: the rules, on whole arrays
     pairs, splits      sessions as pairs, and who gets them
     session_files      the files of session text
     manifest           what a folder was made from
-    account            what was read, removed and kept, beside the paper's table
+    account            what was read, removed and kept
     subwords           sentencepiece
-    output_folder      a folder that appears complete or not at all; scratch
+    output_folder      what may be replaced; scratch
+    whole_folder       a folder that appears whole or not at all, and what killed runs left
     progress, stopping bars on a terminal; Ctrl-C
     spark_worker       what Spark sends to its workers
 

@@ -1,4 +1,7 @@
-"""What was read, removed by each rule and kept: as JSON, and as a table beside the paper's."""
+"""What was read, removed by each rule and kept: as JSON, and as a table.
+
+For the log of the paper, the paper's numbers stand beside ours.
+"""
 
 import hashlib
 from collections import Counter
@@ -22,8 +25,14 @@ PAPER: Dict[str, Any] = {
 }
 
 
-def account(counts: Counter, rules: Rules, files: SessionFiles) -> Dict[str, Any]:
-    """All counts as one JSON object; every line of the log is in exactly one of them."""
+def account(
+    counts: Counter, rules: Rules, files: SessionFiles, is_aols: bool = False
+) -> Dict[str, Any]:
+    """All counts as one JSON object; every line of the log is in exactly one of them.
+
+    Args:
+        is_aols: whether it is the log of the paper
+    """
     faults = {fault.text: counts[fault] for fault in FAULTS}
     frequent = [n for n in files.words.get("train", {}).values() if n >= THRESHOLD]
     splits = {
@@ -52,7 +61,7 @@ def account(counts: Counter, rules: Rules, files: SessionFiles) -> Dict[str, Any
         },
         "splits": splits,
         "vocabulary": len(frequent),
-        "paper": PAPER,
+        **({"paper": PAPER} if is_aols else {}),
     }
 
 
@@ -87,26 +96,24 @@ def table(stats: Dict[str, Any]) -> str:
 
 
 def _table_1(stats: Dict[str, Any]) -> List[str]:
-    paper = PAPER["splits"]
-    columns = ["sessions", "the paper's", "queries", "pairs", "the paper's", "words"]
-    text = [f"{'split':<8}" + "".join(f"{name:>13}" for name in columns)]
-    for name, split in stats["splits"].items():
-        numbers = [
-            split["sessions"],
-            paper[name]["sessions"],
-            split["queries"],
-            split["pairs"],
-            paper[name]["pairs"],
-            split["words"],
-        ]
-        text.append(f"{name:<8}" + "".join(f"{number:>13,}" for number in numbers))
-    return [
-        *text,
-        f"words seen at least {THRESHOLD} times in training: {stats['vocabulary']:,}"
-        f" (the paper's vocabulary: {PAPER['vocabulary']:,})",
-        f"shares of sessions: {_shares(stats['splits'])}; the paper's: {_shares(paper)}, "
-        "though it says 95 / 2.5 / 2.5",
-    ]
+    """The splits; for the paper's log, with its Table 1 beside them."""
+    paper = stats.get("paper", {"splits": {}})
+    rows = [["split"], *([name] for name in stats["splits"])]
+    for column in ("sessions", "queries", "pairs", "words"):
+        rows[0].append(column)
+        for row in rows[1:]:
+            row.append(f"{stats['splits'][row[0]][column]:,}")
+        if column in paper["splits"].get("train", {}):
+            rows[0].append("the paper's")
+            for row in rows[1:]:
+                row.append(f"{paper['splits'][row[0]][column]:,}")
+    text = [f"{row[0]:<8}" + "".join(f"{cell:>13}" for cell in row[1:]) for row in rows]
+    words = f"words seen at least {THRESHOLD} times in training: {stats['vocabulary']:,}"
+    shares = f"shares of sessions: {_shares(stats['splits'])}"
+    if "paper" in stats:
+        words += f" (the paper's vocabulary: {paper['vocabulary']:,})"
+        shares += f"; the paper's: {_shares(paper['splits'])}, though it says 95 / 2.5 / 2.5"
+    return [*text, words, shares]
 
 
 def _subwords(counts: Optional[Dict[str, int]]) -> List[str]:

@@ -1,17 +1,19 @@
-"""The flags of log_to_sessions.py, each rule with the paper's value as default."""
+"""The flags of mtn-log-to-sessions, each rule with the paper's value as default."""
 
 import argparse
 import re
 from dataclasses import dataclass, field, fields
+from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Callable, List, Optional, Sequence, Tuple
 
 from mtn_fairseq.errors import InputError
 from mtn_preprocess.engines import ENGINES
-from mtn_preprocess.log_files import AOL_COLUMNS, AOL_TIME, KINDS
+from mtn_preprocess.log_files import KINDS
+from mtn_preprocess.log_layout import AOL_COLUMNS
 from mtn_preprocess.log_lines import one_line
-from mtn_preprocess.log_times import TIME_FORMATS, says_the_day
+from mtn_preprocess.log_times import AOL_TIME, TIME_FORMATS, TimeRange, says_the_day
 from mtn_preprocess.rules import Rules
 from mtn_preprocess.typed_queries import is_pattern, normalise
 
@@ -25,9 +27,12 @@ class Settings:
     rules: Rules = field(default_factory=Rules)
     overwrite: bool = False
     strict: bool = False
+    max_bad_rows: Decimal = Decimal(5)  # percent
     columns: Tuple[str, str, str] = AOL_COLUMNS
     format: str = "auto"
+    delimiter: Optional[str] = None
     time_format: str = AOL_TIME
+    time_range: Optional[TimeRange] = None
     sentencepiece: int = 0
     users: bool = False
     engine: str = "duckdb"
@@ -61,9 +66,9 @@ class _Help(argparse.ArgumentDefaultsHelpFormatter):
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="log_to_sessions.py",
+        prog="mtn-log-to-sessions",
         description="From raw search logs to session text for fairseq-preprocess.",
-        epilog="An example: log_to_sessions.py logs/*.csv.gz --user-column uid --query-column q "
+        epilog="An example: mtn-log-to-sessions logs/*.csv.gz --user-column uid --query-column q "
         "--time-column ts --time-format epoch --output text",
         formatter_class=_Help,
     )
@@ -89,6 +94,12 @@ def _add_input(group: argparse._ArgumentGroup) -> None:
         default="auto",
         help="auto goes by the files' names, and takes what it does not know for tsv",
     )
+    add(
+        "--delimiter",
+        type=_delimiter,
+        metavar="C",
+        help="between the columns of csv: one character, or tab; found by looking if not said",
+    )
     for what, name in zip(("user", "query", "time"), AOL_COLUMNS):
         add(
             f"--{what}-column",
@@ -103,6 +114,20 @@ def _add_input(group: argparse._ArgumentGroup) -> None:
         type=_time_format,
         help="as for Python's strptime; or iso, epoch (seconds) or epoch-ms; Parquet's timestamps "
         "need none",
+    )
+    add(
+        "--time-range",
+        type=_time_range,
+        metavar="FROM,TO",
+        help="days, as 1990-01-01,2030-12-31; rows of other times are malformed; from 1990 to "
+        "tomorrow if not said",
+    )
+    add(
+        "--max-bad-rows",
+        type=_percentage,
+        default="5%",
+        metavar="P",
+        help="a log of which more rows are malformed is refused: it is probably misread",
     )
     add("--strict", action="store_true", help="stop at the first malformed line, writing nothing")
 
@@ -207,6 +232,41 @@ def _time_format(text: str) -> str:
             f"{text!r} tells no day: must be {', '.join(TIME_FORMATS)}, or as {AOL_TIME}"
         )
     return text
+
+
+def _delimiter(text: str) -> str:
+    character = {"tab": "\t", "\\t": "\t"}.get(text, text)
+    if (
+        len(character) != 1
+        or not character.isascii()
+        or character.isalnum()
+        or character in '"\r\n\0'
+    ):
+        raise argparse.ArgumentTypeError(f"must be tab, or one character as ; or |, not {text!r}")
+    return character
+
+
+def _time_range(text: str) -> TimeRange:
+    try:
+        first, last = (datetime.strptime(day, "%Y-%m-%d").date() for day in text.split(","))
+    except ValueError:
+        first, last = date.max, date.min
+    if first > last:
+        raise argparse.ArgumentTypeError(
+            f"must be two days, as 1990-01-01,2030-12-31, not {text!r}"
+        )
+    return TimeRange.of_days(first, last)
+
+
+def _percentage(text: str) -> Decimal:
+    try:
+        share = Decimal(text[:-1] if text.endswith("%") else text)
+        good = 0 <= share <= 100
+    except InvalidOperation:  # no number, or "nan"
+        good = False
+    if not good:
+        raise argparse.ArgumentTypeError(f"must be a percentage, as 5%, not {text!r}")
+    return share
 
 
 def _at_least(least: int) -> Callable:

@@ -1,32 +1,17 @@
-"""What is to be read: files, folders and patterns, their format, and where their columns are."""
+"""What is to be read: files, folders and patterns, of one format."""
 
-import codecs
 import glob
-import json
 import os
-from dataclasses import dataclass, replace
-from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
+from dataclasses import dataclass, field, replace
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 from urllib.parse import quote
 
 import pyarrow as pa
-import pyarrow.parquet
 
 from mtn_fairseq.errors import InputError
-from mtn_preprocess.log_lines import (
-    Damaged,
-    Layout,
-    Location,
-    column_text,
-    decompressed,
-    find,
-    one_line,
-    read_lines,
-)
-from mtn_preprocess.reasons import Reason
-
-AOL_COLUMNS = ("AnonID", "Query", "QueryTime")
-AOL_WIDTHS = (3, 5)  # the last two columns, rank and address of a click, may be missing
-AOL_TIME = "%Y-%m-%d %H:%M:%S"
+from mtn_preprocess.log_layout import AOL_COLUMNS, layout_of
+from mtn_preprocess.log_lines import Layout, Location, find, one_line
+from mtn_preprocess.log_times import AOL_TIME, TimeRange, plausible_times
 
 _KINDS = {
     ".tsv": "tsv",
@@ -40,12 +25,7 @@ _KINDS = {
 }
 KINDS = tuple(dict.fromkeys(_KINDS.values()))
 _PACKED = (".gz", ".zst", ".zstd")
-_AOL_HEADERS = (
-    "\t".join([*AOL_COLUMNS, "ItemRank", "ClickURL"]),
-    "\t".join(AOL_COLUMNS),
-)
-_START = 1 << 20  # bytes of a file of JSON in which each field must be there once
-_SEE_COLUMNS = "see --user-column, --query-column, --time-column, --format"
+_AOL_FILES = "user-ct-test-collection"
 
 
 class LogFile(NamedTuple):
@@ -61,15 +41,22 @@ class Log:
         files: in the order in which their rows are numbered
         layout: of all of them
         time_format: as for `datetime.strptime`, or `epoch`, `epoch-ms` or `iso`
+        times: a row of any other time is malformed
     """
 
     files: Tuple[LogFile, ...]
     layout: Layout
     time_format: str = AOL_TIME
+    times: TimeRange = field(default_factory=plausible_times)
 
     @property
     def size(self) -> int:
         return sum(file.size for file in self.files)
+
+    @property
+    def is_aols(self) -> bool:
+        """Whether this is the log of the paper, or files of it: they keep their names."""
+        return all(file.location.name.startswith(_AOL_FILES) for file in self.files)
 
 
 def find_log(
@@ -77,12 +64,16 @@ def find_log(
     columns: Tuple[str, str, str] = AOL_COLUMNS,
     kind: str = "auto",
     time_format: str = AOL_TIME,
+    delimiter: Optional[str] = None,
+    times: Optional[TimeRange] = None,
 ) -> Log:
     """A log from the addresses a user gave: files, folders, patterns.
 
     Args:
         columns: for user, query and time: names, or numbers from 1
         kind: of format, or `auto` to go by the names of the files
+        delimiter: between the columns of text; found by looking if not given
+        times: the plausible ones if not given
     """
     files = _find_files(addresses)
     kinds = {_kind(file.location.name) if kind == "auto" else kind for file in files}
@@ -91,8 +82,11 @@ def find_log(
             f"files of several formats: {', '.join(sorted(kinds))}",
             "prepare them apart, or say --format if they are the same",
         )
-    kind = kinds.pop()
-    layouts = [_layout(file.location, kind, columns) for file in files]
+    sure, kind = kind != "auto", kinds.pop()
+    if delimiter and (kind not in ("tsv", "csv") or (kind == "tsv" and sure and delimiter != "\t")):
+        reason = f"--delimiter is not for the format {kind}"
+        raise InputError(reason, "leave it out, or say --format csv")
+    layouts = [layout_of(file.location, kind, columns, delimiter, sure) for file in files]
     # The rest of a header may differ, where its columns are those of the others.
     headers = dict.fromkeys(header for each in layouts for header in each.headers)
     layout = replace(layouts[0], headers=tuple(headers))
@@ -103,7 +97,7 @@ def find_log(
                 "prepare them apart, or bring them into one form",
                 file.location.address,
             )
-    return Log(tuple(files), layout, time_format)
+    return Log(tuple(files), layout, time_format, times or plausible_times())
 
 
 # --- files ---------------------------------------------------------------------------------------
@@ -184,92 +178,3 @@ def _is_readme(name: str) -> bool:
 
 def _kind(name: str) -> str:
     return _KINDS.get(_extension(name), "tsv")
-
-
-# --- columns -------------------------------------------------------------------------------------
-
-
-def _layout(location: Location, kind: str, columns: Tuple[str, str, str]) -> Layout:
-    try:
-        if kind == "parquet":
-            return _parquet_layout(location, columns)
-        with location.open() as file:
-            start = decompressed(file).read(_START)
-        if start in (b"", codecs.BOM_UTF8):
-            raise InputError("empty file", "leave it out, or fetch it again", location.address)
-        if start.startswith(b"PAR1"):
-            raise InputError("a Parquet file", "say --format parquet", location.address)
-        if kind == "jsonl":
-            return _json_layout(start, columns, location.address)
-        return _text_layout(location, kind, columns)
-    except (Damaged, pa.ArrowException, OSError, UnicodeError) as error:
-        remedy = "check that it is whole, may be read, and is of this --format"
-        raise InputError(one_line(error), remedy, location.address) from None
-
-
-def _parquet_layout(location: Location, columns: Tuple[str, str, str]) -> Layout:
-    with location.open() as file:
-        schema = pa.parquet.ParquetFile(file).schema_arrow
-    for name in columns:
-        if name not in schema.names:
-            reason = f"no column {name!r}; there are: {', '.join(map(repr, schema.names))}"[:500]
-            raise InputError(reason, _SEE_COLUMNS, location.address)
-        _refuse_twice(name, schema.names, location.address)
-        kind = schema.field(name).type
-        try:
-            column_text(pa.nulls(0, kind))
-        except pa.ArrowNotImplementedError:
-            reason = f"column {name!r} is of type {kind}"
-            raise InputError(reason, "make it text or a number", location.address) from None
-    return Layout("parquet", columns)
-
-
-def _json_layout(start: bytes, columns: Tuple[str, str, str], address: str) -> Layout:
-    """Refuses a file in whose beginning a field is never there."""
-    there: Set[str] = set()
-    for line in start.split(b"\n"):
-        try:
-            fields = json.loads(line)
-        except (ValueError, RecursionError):  # no JSON, or cut off
-            continue
-        if isinstance(fields, dict):
-            there.update(fields)
-    for name in columns:
-        if there and name not in there:
-            raise InputError(f"no line has a field {name!r}", _SEE_COLUMNS, address)
-    return Layout("jsonl", columns)
-
-
-def _text_layout(location: Location, kind: str, columns: Tuple[str, str, str]) -> Layout:
-    # What the first line says stays out of all messages: it may be a row.
-    batch = next(read_lines(location, Layout(kind, columns)))
-    text, fault = batch.column("text")[0].as_py(), batch.column("fault")[0].as_py()
-    first = (text or "").split("\t")
-    if columns == AOL_COLUMNS and not set(columns) & set(first):
-        return Layout(kind, columns, widths=AOL_WIDTHS, headers=_AOL_HEADERS)
-    if fault:
-        remedy = "the first line must name the columns; or see --format"
-        raise InputError(Reason(fault).text, remedy, location.address, 1)
-    if all(name.isdecimal() and int(name) for name in columns):
-        numbers = [int(name) for name in columns]
-        if max(numbers) > len(first):
-            reason = f"no column {max(numbers)}: its first line has {len(first)}"
-            raise InputError(reason, _SEE_COLUMNS, location.address)
-        return Layout(kind, columns, tuple(numbers), (len(first),))  # type: ignore[arg-type]
-    for name in columns:
-        if name not in first:
-            reason = f"its first line names no column {name!r} (it has {len(first)})"
-            raise InputError(reason, f"{_SEE_COLUMNS}: names, or numbers from 1", location.address)
-        _refuse_twice(name, first, location.address)
-    numbers = [first.index(name) + 1 for name in columns]
-    headers = ["\t".join(first)]
-    widths: Tuple[int, ...] = (len(first),)
-    if columns == AOL_COLUMNS and numbers == [1, 2, 3] and len(first) in AOL_WIDTHS:
-        headers += _AOL_HEADERS
-        widths = AOL_WIDTHS
-    return Layout(kind, columns, tuple(numbers), widths, tuple(headers))  # type: ignore[arg-type]
-
-
-def _refuse_twice(name: str, names: Sequence[str], address: str) -> None:
-    if names.count(name) > 1:
-        raise InputError(f"column {name!r} is there twice", "rename one of them", address)

@@ -1,8 +1,9 @@
 """The lines of a log, of any format, as Arrow batches: place, text, fault.
 
 `text` has the columns of a row separated by tabs, whatever the format was; it is null where
-`fault` says why. Lines end at a line feed, and nothing else is special: one stray quote never
-swallows the lines below it. A row's `place` is its file and line in one number.
+`fault` says why: a fault, or a header that names the columns. Lines end at a line feed, and nothing
+else is special: one stray quote never swallows the lines below it. A row's `place` is its file and
+line in one number.
 """
 
 import codecs
@@ -27,9 +28,9 @@ MAX_LINE = 1 << 16  # bytes; a line of more is no row of a search log
 
 _BLOCK = 4 << 20  # bytes read at once
 _FILE_BITS = 40  # of a place that hold the line: a trillion lines a file
-_COMMA_TO_TAB = bytes.maketrans(b"\t,", b" \t")
 _EXACT = 2**53  # from here on, floats skip integers
 _decode_json = json.JSONDecoder().decode
+_BREAKS = str.maketrans("\n\r\0", "   ")
 _SPACES = str.maketrans("\t\n\r\0", "    ")
 
 Watch = Callable[[int, int], None]  # told after each batch: bytes and lines since the last time
@@ -78,6 +79,7 @@ class Layout:
         columns: their numbers in the text of a line, from 1
         widths: how many columns a row may have
         headers: lines that name them, of text with tabs, wherever they stand
+        delimiter: between the columns of csv, one character of ASCII
     """
 
     kind: str
@@ -85,6 +87,7 @@ class Layout:
     columns: Tuple[int, int, int] = (1, 2, 3)
     widths: Tuple[int, ...] = (3,)
     headers: Tuple[str, ...] = ()
+    delimiter: str = ","
 
 
 def find(address: str) -> Tuple[pa.fs.FileSystem, str]:
@@ -148,11 +151,10 @@ def checksum(location: Location) -> str:
 
 
 def _text_lines(location: Location, layout: Layout, watch: Watch) -> Iterator[pa.RecordBatch]:
-    rewrite = {"tsv": _as_it_is, "csv": _csv_to_tabs, "jsonl": _json_to_tabs}[layout.kind]
     line, position = 1, 0
     with location.open() as file:
         for block, too_long in _whole_lines(decompressed(file)):
-            batch = _faulty(Reason.LONG_LINE) if too_long else _batch(rewrite, block, layout)
+            batch = _faulty(Reason.LONG_LINE) if too_long else lines_of(block, layout)
             places = np.arange(line, line + batch.num_rows, dtype=np.int64)
             line += batch.num_rows
             places += place_of(location.number, 0)
@@ -193,7 +195,9 @@ def _blocks(stream: pa.NativeFile) -> Iterator[bytes]:
         block = stream.read(_BLOCK)
 
 
-def _batch(rewrite: Callable, block: bytes, layout: Layout) -> pa.RecordBatch:
+def lines_of(block: bytes, layout: Layout) -> pa.RecordBatch:
+    """The lines of a block, which are whole, without their places."""
+    rewrite = {"tsv": _as_it_is, "csv": _csv_to_tabs, "jsonl": _json_to_tabs}[layout.kind]
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + 1
     if not len(ends) or ends[-1] != len(block):
         ends = np.append(ends, len(block))  # the last line of a file may lack its end
@@ -215,8 +219,20 @@ def _batch(rewrite: Callable, block: bytes, layout: Layout) -> pa.RecordBatch:
             ends = np.append(ends, len(block))
     text, more_faults = rewrite(block, ends, layout)
     faults = np.where(faults == KEPT, more_faults, faults).astype(np.int8)
+    faults[(faults == KEPT) & _are_headers(text, layout.headers)] = Reason.HEADER
     text = pc.if_else(pa.array(faults == KEPT), text, pa.scalar(None, pa.string()))
     return pa.record_batch([pa.nulls(len(text), pa.int64()), text, pa.array(faults)], schema=SCHEMA)
+
+
+def _are_headers(lines: pa.Array, headers: Tuple[str, ...]) -> np.ndarray:
+    """Which lines are headers. Few lines have the length of one: to compare these is quick."""
+    result = np.zeros(len(lines), bool)
+    lengths = [len(header.encode("utf-8")) for header in headers]
+    alike = np.flatnonzero(np.isin(pc.fill_null(pc.binary_length(lines), -1).to_numpy(), lengths))
+    if len(alike):
+        same = pc.is_in(lines.take(pa.array(alike)), pa.array(headers, pa.string()))
+        result[alike] = same.to_numpy(zero_copy_only=False)
+    return result
 
 
 def _faulty(reason: Reason) -> pa.RecordBatch:
@@ -249,27 +265,28 @@ def _as_it_is(block: bytes, ends: np.ndarray, layout: Layout) -> Tuple[pa.Array,
 
 
 def _csv_to_tabs(block: bytes, ends: np.ndarray, layout: Layout) -> Tuple[pa.Array, np.ndarray]:
-    text, faults = _as_it_is(block.translate(_COMMA_TO_TAB), ends, layout)
+    to_tabs = bytes.maketrans(b"\t" + layout.delimiter.encode("ascii"), b" \t")
+    text, faults = _as_it_is(block.translate(to_tabs), ends, layout)
     quoted = np.unique(np.searchsorted(ends, _positions(block, b'"'), "right"))
     if len(quoted):
         rows = text.to_pylist()
         for i in quoted:
             start = ends[i - 1] if i else 0
             line = block[start : ends[i]].decode("utf-8").rstrip("\r\n")
-            fields = _csv_fields(line.translate(_SPACES))
+            fields = _csv_fields(line.translate(_BREAKS), layout.delimiter)
             if fields is None:
                 faults[i] = Reason.QUOTES
             else:
-                rows[i] = "\t".join(fields)
+                rows[i] = "\t".join(field.translate(_SPACES) for field in fields)
         text = pa.array(rows, pa.string())
     return text, faults
 
 
-def _csv_fields(line: str) -> Optional[List[str]]:
+def _csv_fields(line: str, delimiter: str) -> Optional[List[str]]:
     """The fields of a line, or None where a quote has no end."""
     try:
         # Without its end, csv takes an open quote at the end of a line as closed, unless strict.
-        return next(csv.reader([line], strict=True))
+        return next(csv.reader([line], delimiter=delimiter, strict=True))
     except csv.Error:
         return None
 

@@ -1,9 +1,10 @@
 """Times of logs that are not written as AOL writes them."""
 
 import re
-from datetime import datetime, timezone
-from typing import Callable
+from datetime import date, datetime, timedelta, timezone
+from typing import Callable, NamedTuple
 
+AOL_TIME = "%Y-%m-%d %H:%M:%S"
 TIME_FORMATS = ("iso", "epoch", "epoch-ms")  # beside those of `strptime`
 
 # Not `datetime.fromisoformat` alone, which reads more with every version of Python.
@@ -12,6 +13,27 @@ _ISO = re.compile(
     r"(?:[Tt ]((?:[01][0-9]|2[0-3]):[0-9]{2}(?::[0-9]{2})?)(?:[.,][0-9]+)?"
     r" ?(?:([Zz])|([+-][0-9]{2}):?([0-5][0-9])?)?)?"
 )
+
+
+class TimeRange(NamedTuple):
+    """Seconds since 1970: the first that is good, and the first that is not any more."""
+
+    start: int
+    end: int
+
+    @classmethod
+    def of_days(cls, first: date, last: date) -> "TimeRange":
+        return cls(_seconds_until(first), _seconds_until(last) + 24 * 60 * 60)
+
+
+def plausible_times() -> TimeRange:
+    """From 1990, when nobody searched the web, to tomorrow: clocks and zones differ by less."""
+    tomorrow = datetime.now(timezone.utc).date() + timedelta(days=1)
+    return TimeRange.of_days(date(1990, 1, 1), tomorrow)
+
+
+def _seconds_until(day: date) -> int:
+    return (day - date(1970, 1, 1)).days * 24 * 60 * 60
 
 
 def time_reader(time_format: str) -> Callable[[str], str]:

@@ -10,69 +10,40 @@ rejects.tsv, the lines that were no rows; and manifest.json, what it was all mad
 import json
 import sys
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence
+from typing import Any, Dict, Iterable, Iterator, Optional, Sequence, Set
 
 import numpy as np
 import pyarrow as pa
 
 from mtn_fairseq.errors import InputError
-from mtn_preprocess import manifest
+from mtn_fairseq.files.standard_streams import standard_output
+from mtn_preprocess import manifest, rejects
 from mtn_preprocess.account import account, check, table
 from mtn_preprocess.engines import Engine, started_engine
 from mtn_preprocess.flags import Settings, settings_from
 from mtn_preprocess.log_files import Log, find_log
-from mtn_preprocess.log_lines import file_of, line_of
-from mtn_preprocess.output_folder import check_output, scratch_folder, written_whole
+from mtn_preprocess.output_folder import (
+    check_output,
+    remove_leftovers,
+    scratch_folder,
+    written_whole,
+)
 from mtn_preprocess.progress import Progress
 from mtn_preprocess.reasons import Reason
+from mtn_preprocess.rejects import Rejects
 from mtn_preprocess.session_files import SPLIT_FILES, USERS, WHOLE, SessionFiles
 from mtn_preprocess.sessions import LINES, SCHEMA, SessionBatch
 from mtn_preprocess.splits import count_starts, split_by_hash, split_by_time, time_bounds
 from mtn_preprocess.stopping import stoppable
 from mtn_preprocess.subwords import MODEL, encode_in_subwords
+from mtn_preprocess.time_checks import swapped_days
 
-STATS, REJECTS = "stats.json", "rejects.tsv"
-OUR_FILES = {*SPLIT_FILES, WHOLE, USERS, STATS, REJECTS, MODEL, manifest.NAME}
+STATS = "stats.json"
+OUR_FILES = {*SPLIT_FILES, WHOLE, USERS, STATS, rejects.NAME, MODEL, manifest.NAME}
 
-_EXAMPLES = 3  # malformed lines shown
-
-
-class Rejects:
-    """The lines that are no rows: a file of their places and reasons, and the first of them."""
-
-    def __init__(self, path: Path, log: Log, strict: bool) -> None:
-        self.path, self.log, self.strict = path, log, strict
-        self._number = 0
-        self._examples: List[str] = []
-
-    def __enter__(self) -> "Rejects":
-        self._file = open(self.path, "w", encoding="utf-8", newline="\n")
-        self._file.write("file\tline\treason\n")
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._file.close()
-
-    def write(self, places: np.ndarray, reasons: np.ndarray) -> None:
-        for place, number in zip(places.tolist(), reasons.tolist()):
-            address, line = self.log.files[file_of(place)].location.address, line_of(place)
-            reason = Reason(number).text
-            if self.strict:
-                remedy = "correct the line, or leave out --strict to skip and count it"
-                raise InputError(reason, remedy, address, line)
-            self._file.write(f"{address}\t{line}\t{reason}\n")
-            self._number += 1
-            if self._number <= _EXAMPLES:
-                self._examples.append(f"{address}:{line}: {reason}, line skipped")
-
-    def show(self) -> None:
-        """The first of them. At the end: an error before it is then all that is said."""
-        for example in self._examples:
-            print(example, file=sys.stderr)
-        if self._number > _EXAMPLES:
-            more = self._number - _EXAMPLES
-            print(f"… and {more:,} more: see {REJECTS}", file=sys.stderr)
+_FEW = 50  # sessions: scores on fewer say little
 
 
 def prepare(settings: Settings, progress: Optional[Progress] = None) -> Dict[str, Any]:
@@ -80,13 +51,21 @@ def prepare(settings: Settings, progress: Optional[Progress] = None) -> Dict[str
 
     A folder that was made from the same input with the same flags is left as it is.
     """
-    log = find_log(settings.logs, settings.columns, settings.format, settings.time_format)
+    log = find_log(
+        settings.logs,
+        settings.columns,
+        settings.format,
+        settings.time_format,
+        settings.delimiter,
+        settings.time_range,
+    )
     output, overwrite = settings.output, settings.overwrite
+    remove_leftovers(output)
     before = None if overwrite else manifest.read(output)
     if before is None:
         check_output(output, OUR_FILES, overwrite)  # now, not after the long part
     beside = output.absolute().parent
-    with scratch_folder(settings.scratch or beside) as scratch, started_engine(
+    with scratch_folder(settings.scratch or beside, output) as scratch, started_engine(
         settings, scratch
     ) as engine:
         made_from = manifest.describe(settings, log, engine.checksums(log))
@@ -103,7 +82,7 @@ def prepare(settings: Settings, progress: Optional[Progress] = None) -> Dict[str
 def _read_stats(folder: Path) -> Dict[str, Any]:
     try:
         return json.loads((folder / STATS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         remedy = "pass --overwrite to prepare it anew"
         raise InputError("missing or damaged", remedy, folder / STATS) from None
 
@@ -113,9 +92,10 @@ def _write(
 ) -> Dict[str, Any]:
     rules = settings.rules
     counts: Counter = Counter()
-    with Rejects(folder / REJECTS, log, settings.strict) as rejects:
+    days: Set[int] = set()
+    with Rejects(folder / rejects.NAME, log, settings.strict) as rejected:
         found = engine.sessions(log, rules, progress)
-        sessions = _accounted(found, log, counts, rejects, progress)
+        sessions = _accounted(found, counts, rejected, settings.max_bad_rows, progress)
         if rules.split_by == "time":  # where to cut is known when all sessions are
             spool = Spool(scratch / "sessions.arrow", sessions)
             bounds = time_bounds(count_starts(spool), rules)
@@ -130,9 +110,13 @@ def _write(
         with files:
             for some in sessions:
                 files.write(some)
+                days.update(np.unique(some["start"].to_numpy() // (24 * 60 * 60)).tolist())
     _refuse_empty(files)
-    rejects.show()
-    stats = account(counts, rules, files)
+    rejected.show()
+    for warning in [swapped_days(days, log.time_format), *_small_splits(files)]:
+        if warning:
+            print(f"warning: {warning}", file=sys.stderr)
+    stats = account(counts, rules, files, log.is_aols)
     check(stats)
     if settings.sentencepiece:
         stats["sentencepiece"] = encode_in_subwords(folder, settings.sentencepiece, files.splits)
@@ -140,7 +124,11 @@ def _write(
 
 
 def _accounted(
-    batches: Iterable[SessionBatch], log: Log, counts: Counter, rejects: Rejects, progress: Progress
+    batches: Iterable[SessionBatch],
+    counts: Counter,
+    rejected: Rejects,
+    max_bad_rows: Decimal,
+    progress: Progress,
 ) -> Iterator[pa.RecordBatch]:
     """The sessions of the batches; on the way, everything else in them is written down."""
     rows_of_file: Counter = Counter()
@@ -148,17 +136,11 @@ def _accounted(
         for batch in batches:
             counts.update(batch.counts)
             rows_of_file.update(batch.rows_of_file)
-            rejects.write(batch.rejects, batch.reject_reasons)
+            rejected.write(batch.rejects, batch.reject_reasons)
             yield batch.sessions
             found(batch.counts[LINES])
-    for file in log.files:
-        if not rows_of_file[file.location.number]:
-            raise InputError(
-                "not one row of a search log",
-                f"expected columns for user, query and time ({', '.join(log.layout.names)}), the "
-                f"time as {log.time_format}: see --format, --user-column, --time-format",
-                file.location.address,
-            )
+    rejected.refuse_no_rows(rows_of_file)
+    rejected.refuse_many(counts[LINES] - counts[Reason.HEADER], max_bad_rows)
 
 
 def _refuse_empty(files: SessionFiles) -> None:
@@ -173,6 +155,19 @@ def _refuse_empty(files: SessionFiles) -> None:
             raise InputError(
                 f"no session falls into the {name} split",
                 "take a longer log, or another --split or --seed (--split 100,0,0 is train alone)",
+            )
+
+
+def _small_splits(files: SessionFiles) -> Iterator[str]:
+    """Warnings about splits that are too small to measure anything."""
+    total = sum(files.sessions.values())
+    for name in files.splits:
+        if name != "train" and files.sessions[name] < _FEW:
+            number = files.sessions[name]
+            yield (
+                f"the {name} split has {number} session{'s' * (number != 1)}, too few to measure "
+                f"anything: of {total:,} in all, --split 80,10,10 would give it about "
+                f"{max(total // 10, 1):,}; or take a longer log"
             )
 
 
@@ -196,9 +191,10 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     there_before = settings.output.exists()
     with stoppable():
         stats = prepare(settings)
-    print(table(stats))
     reused = there_before and not settings.overwrite
-    print(f"\n{'as before, from the same input:' if reused else 'written to'} {settings.output}")
+    ending = "as before, from the same input:" if reused else "written to"
+    with standard_output() as out:
+        out.write(f"{table(stats)}\n\n{ending} {settings.output}\n")
 
 
 if __name__ == "__main__":

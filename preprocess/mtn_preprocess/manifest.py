@@ -28,8 +28,10 @@ def describe(settings: Settings, log: Log, checksums: List[str]) -> Dict[str, An
             "time_format": log.time_format,
             "sentencepiece": settings.sentencepiece,
             "sentencepiece_version": settings.sentencepiece and version("sentencepiece"),
-            # Only where it is set: folders made before there was this flag are as without it.
+            # Only where they are set: folders made before there were these are as without them.
             **({"users": True} if settings.users else {}),
+            **({"delimiter": log.layout.delimiter} if log.layout.delimiter != "," else {}),
+            **({"time_range": list(settings.time_range)} if settings.time_range else {}),
         },
         "inputs": [
             {"name": file.location.name, "bytes": file.size, "sha256": digest}
@@ -46,7 +48,7 @@ def read(folder: Path) -> Optional[Dict[str, Any]]:
     """The manifest of a folder prepared before, if there is one."""
     try:
         manifest = json.loads((folder / NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return manifest if isinstance(manifest, dict) else None
 

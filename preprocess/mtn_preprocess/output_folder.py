@@ -1,14 +1,12 @@
-"""An output folder that appears complete or not at all."""
+"""The output folder of a preparation and its scratch folder, with errors in one line."""
 
 import os
-import shutil
-import tempfile
-import uuid
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Iterator, Set
 
 from mtn_fairseq.errors import InputError
+from mtn_preprocess import whole_folder
 from mtn_preprocess.log_lines import one_line
 
 
@@ -29,55 +27,46 @@ def check_output(folder: Path, ours: Set[str], overwrite: bool) -> None:
         )
 
 
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed runs left of this folder, or put back what they had moved away."""
+    with _explained(folder):
+        whole_folder.remove_leftovers(_absolute(folder))
+
+
 @contextmanager
 def written_whole(folder: Path, ours: Set[str], overwrite: bool) -> Iterator[Path]:
     """A folder to write to that takes its name, and the place of an old one, when complete."""
-    place = Path(os.path.abspath(folder))
-    # Not the number of this process: in containers, all have the same.
-    name = f".{place.name}.{uuid.uuid4().hex[:8]}"
-    partial, old = place.with_name(f"{name}.partial"), place.with_name(f"{name}.old")
+    with _explained(folder), whole_folder.written_whole(
+        _absolute(folder),
+        lambda: check_output(folder, ours, overwrite),  # another run may have ended meanwhile
+    ) as partial:
+        yield partial
+
+
+@contextmanager
+def scratch_folder(parent: Path, output: Path) -> Iterator[Path]:
+    """A folder for what does not fit into memory, gone at the end.
+
+    Args:
+        output: the folder to be written, by which leftovers of killed runs are known
+    """
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(whole_folder.scratch(parent, output))
+        except OSError as error:
+            reason = f"cannot be written ({one_line(error)})"
+            raise InputError(reason, "choose another folder with --scratch", parent) from None
+        yield folder
+
+
+@contextmanager
+def _explained(folder: Path) -> Iterator[None]:
     try:
-        with _existing(place.parent):
-            try:
-                partial.mkdir()
-                yield partial
-                check_output(folder, ours, overwrite)  # again: another run may have ended
-                if place.exists():
-                    place.rename(old)
-                partial.rename(place)
-            finally:
-                if old.exists() and not place.exists():  # whatever came between, also Ctrl-C
-                    old.rename(place)
-                shutil.rmtree(partial, ignore_errors=True)
-                shutil.rmtree(old, ignore_errors=True)
+        yield
     except OSError as error:
         reason = f"cannot be written ({one_line(error)})"
         raise InputError(reason, "check its permissions and the free space", folder) from None
 
 
-@contextmanager
-def scratch_folder(parent: Path) -> Iterator[Path]:
-    """A folder for what does not fit into memory, gone at the end."""
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(_existing(parent))
-            folder = tempfile.mkdtemp(prefix=".scratch-", dir=str(parent))
-        except OSError as error:
-            reason = f"cannot be written ({one_line(error)})"
-            raise InputError(reason, "choose another folder with --scratch", parent) from None
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        yield Path(folder)
-
-
-@contextmanager
-def _existing(folder: Path) -> Iterator[None]:
-    """Makes a folder if need be; what was made and is empty at the end goes again."""
-    made = [each for each in (folder, *folder.parents) if not each.exists()]
-    try:
-        if made:
-            folder.mkdir(parents=True, exist_ok=True)
-        yield
-    finally:
-        for each in made:
-            with suppress(OSError):
-                each.rmdir()
+def _absolute(folder: Path) -> Path:
+    return Path(os.path.abspath(folder))  # without `..`, unlike Path.absolute

@@ -16,20 +16,21 @@ class Reason(IntEnum):
     COLUMNS = 6
     USER = 7
     TIME = 8
+    TIME_RANGE = 9
     # No fault: names of columns.
-    HEADER = 9
+    HEADER = 10
     # A row without a query.
-    BLANK = 10
-    NOTHING_LEFT = 11
+    BLANK = 11
+    NOTHING_LEFT = 12
     # A query that is taken out of its session.
-    CLICK = 12
-    BLOCKED = 13
-    LONG_QUERY = 14
-    RARE = 15
-    DUPLICATE = 16
+    CLICK = 13
+    BLOCKED = 14
+    LONG_QUERY = 15
+    RARE = 16
+    DUPLICATE = 17
     # A query whose session goes.
-    SHORT_SESSION = 17
-    LONG_SESSION = 18
+    SHORT_SESSION = 18
+    LONG_SESSION = 19
 
     @property
     def text(self) -> str:
@@ -50,6 +51,7 @@ _TEXTS = {
     Reason.COLUMNS: "wrong number of columns",
     Reason.USER: "no user",
     Reason.TIME: "unreadable time",
+    Reason.TIME_RANGE: "time out of range",
     Reason.HEADER: "header line",
     Reason.BLANK: "blank query",
     Reason.NOTHING_LEFT: "no letter or digit",

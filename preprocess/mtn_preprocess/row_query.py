@@ -14,9 +14,13 @@ and two functions in Python, registered with each engine:
     read_time(text)   a time in the format asked for, as AOL writes it (`log_times`)
 
 Python is called for few rows: those that are more than plain ASCII.
+
+No text of a user or of a log is part of the SQL, whose engines differ in how they quote: numbers
+and the words above are all there is.
 """
 
-from mtn_preprocess.log_files import AOL_TIME, Log
+from mtn_preprocess.log_files import Log
+from mtn_preprocess.log_times import AOL_TIME
 from mtn_preprocess.reasons import KEPT, Reason
 from mtn_preprocess.rules import Rules
 
@@ -29,29 +33,29 @@ def rows(log: Log, rules: Rules) -> str:
     """SELECT place, who, seconds, query, reason (why it is no query, or 0), from `lines`."""
     user, query, time = (_trimmed(f"field(parts, {n})") for n in log.layout.columns)
     widths = ", ".join(map(str, log.layout.widths))
-    headers = ", ".join(map(_literal, log.layout.headers)) or "NULL"
+    first, end = log.times
     return f"""
 WITH divided AS (
-    SELECT place, fault, text, fields(text) AS parts FROM lines
+    SELECT place, fault, fields(text) AS parts FROM lines
 ), named AS (
-    SELECT place, fault, text, width(parts) AS columns,
+    SELECT place, fault, width(parts) AS columns,
            {user} AS who, {query} AS typed, {time} AS time
     FROM divided
 ), understood AS (
-    SELECT place, fault, text, columns, who, typed, words(typed) AS plain,
+    SELECT place, fault, columns, who, typed, words(typed) AS plain,
            {_seconds(log.time_format)} AS seconds
     FROM named
 ), queries AS (
-    SELECT place, fault, text, columns, who, typed, seconds,
+    SELECT place, fault, columns, who, typed, seconds,
            CASE WHEN {_is_plain(rules)} THEN plain ELSE read_query(typed) END AS query
     FROM understood
 ), judged AS (
     SELECT place, who, seconds, query,
            CASE WHEN fault <> {KEPT} THEN fault
-                WHEN text IN ({headers}) THEN {Reason.HEADER:d}
                 WHEN columns NOT IN ({widths}) THEN {Reason.COLUMNS:d}
                 WHEN who = '' THEN {Reason.USER:d}
                 WHEN seconds IS NULL THEN {Reason.TIME:d}
+                WHEN seconds < {first:d} OR seconds >= {end:d} THEN {Reason.TIME_RANGE:d}
                 WHEN typed IN ('', '-') THEN {Reason.BLANK:d}
                 WHEN query = '' THEN {Reason.NOTHING_LEFT:d}
                 ELSE {KEPT} END AS reason
@@ -110,7 +114,3 @@ def _seconds(time_format: str) -> str:
         number = "try_cast(substring(time, 1, length(time) - 3) AS BIGINT)"
         return rf"CASE WHEN matches(time, '^[0-9]{{4,14}}\z') THEN {number} END"
     return "seconds(read_time(time))"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

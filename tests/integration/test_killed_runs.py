@@ -6,13 +6,14 @@ while a checkpoint is written. All runs save after each update and are started b
 
 import random
 import re
+import shlex
 import shutil
 import signal
 import time
 
 import pytest
 import torch
-from processes import PLUGIN, SMALL, TRAIN, prepare, run, start
+from processes import PATIENCE, PLUGIN, SMALL, TRAIN, prepare, run, start_anew
 from training_runs import learned, load, logged, same_weights
 
 KILLS = 10
@@ -49,11 +50,11 @@ def test_killed_ten_times_ends_with_the_same_weights(data, undisturbed, tmp_path
     saved, in_writing = 0, 0
     for attempt in range(KILLS + 1):
         log = tmp_path / f"{attempt}.log"
-        process = start(command(data, tmp_path / "save"), log)
+        process = start_anew(command(data, tmp_path / "save"), log)
         if attempt < KILLS:
             kill_at_some_moment(process, log, rng)
         else:
-            assert process.wait(timeout=300) == 0
+            assert process.wait(timeout=PATIENCE) == 0
         said = log.read_text(encoding="utf-8")
         resumed = last_number(r"Loaded checkpoint .* @ (\d+) updates", said)
         assert resumed >= saved, f"attempt {attempt} lost what was saved before"
@@ -76,16 +77,20 @@ def kill_at_some_moment(process, log, rng):
     try:
         updates, delay = rng.randint(1, 6), rng.random() * 0.1
         mark = "train_inner" if rng.random() < 0.5 else "Saving checkpoint to"
-        deadline = time.monotonic() + 120
-        while log.read_text(encoding="utf-8").count(mark) < updates:
-            assert process.poll() is None, f"ended before it was killed\n{log.read_text()[-3000:]}"
-            assert time.monotonic() < deadline, "no updates"
-            time.sleep(0.002)
+        wait_for(log, mark, process, updates)
         if mark == "train_inner":
             time.sleep(delay)
     finally:
         process.kill()
     assert process.wait() == -signal.SIGKILL, "UPDATES is too small for the speed of this machine"
+
+
+def wait_for(log, mark, process, times=1):
+    deadline = time.monotonic() + 120
+    while log.read_text(encoding="utf-8").count(mark) < times:
+        assert process.poll() is None, f"ended before it was killed\n{log.read_text()[-3000:]}"
+        assert time.monotonic() < deadline, "no updates"
+        time.sleep(0.002)
 
 
 def last_number(pattern, text):
@@ -148,5 +153,49 @@ def test_an_empty_checkpoint_with_none_before_it_is_no_new_beginning(data, tmp_p
     done = run(command(data, tmp_path), status=1)
     message = done.stderr.strip().splitlines()[-1]
     assert message.startswith(f"{tmp_path}/checkpoint_last.pt: damaged checkpoint: empty, and no ")
-    assert "or remove it to begin anew" in message
+    assert message.endswith(", or begin anew in another --save-dir")
     assert "train_inner" not in done.stdout
+
+
+# --- two runs in one folder -----------------------------------------------------------------------
+
+
+def test_a_second_run_is_refused_and_a_killed_one_is_in_nobodys_way(data, tmp_path):
+    save, log = tmp_path / "save", tmp_path / "first.log"
+    first = start_anew(f"{command(data, save)} --max-update 100000", log)
+    try:
+        wait_for(log, "train_inner", first)
+        done = run(command(data, save), status=1)
+    finally:
+        first.kill()
+        first.wait()
+    line = done.stderr.strip().splitlines()[-1]
+    assert line.startswith(f"{save}/training.lock: another run is training into this folder (proce")
+    assert "train_inner" not in done.stdout
+    (save / "checkpoint_last.pt.tmp").touch()  # if the kill left none itself
+    left = last_number(r"Saved checkpoint .* @ (\d+) updates", log.read_text(encoding="utf-8"))
+    done = run(f"{command(data, save)} --max-update {left + 3}")
+    assert last_number(r"Loaded checkpoint .* @ (\d+) updates", done.stdout) >= left > 0
+    assert not list(save.glob("*.tmp"))
+
+
+# --- a full disk ----------------------------------------------------------------------------------
+
+
+def test_a_full_disk_ends_the_run_with_one_line(data, undisturbed, tmp_path):
+    """And with room again, the same command goes on from the last checkpoint that was saved."""
+    size = (undisturbed[0] / "checkpoint_last.pt").stat().st_size
+    save = tmp_path / "save"
+    small = f"{command(data, save)} --max-update 2"
+    run(small)
+    before = {path.name: path.read_bytes() for path in save.glob("*.pt")}
+    limit = size // 2 // 1024  # no file may be larger: what a process sees of a full disk
+    line = f"ulimit -f {limit}; exec {command(data, save)} --max-update 5"
+    done = run(f"bash -c {shlex.quote(line)}", status=1)
+    assert done.stderr.strip().splitlines()[-1] == (
+        f"{save}/checkpoint_1_3.pt: cannot save this checkpoint (File too large); make room on the"
+        " disk, or whatever is needed, and start the same command again: it goes on from the"
+        " checkpoint before"
+    )
+    assert "Traceback" not in done.stdout + done.stderr
+    assert {path.name: path.read_bytes() for path in save.glob("*.pt*")} == before

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from optional_parts import need
 
+from mtn_fairseq.errors import InputError
 from mtn_fairseq.sample_log import LogWriter
 from mtn_preprocess.flags import Settings
 from mtn_preprocess.log_to_sessions import prepare
@@ -21,7 +22,7 @@ from mtn_preprocess.rules import Rules
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
 
 import reference_sessions
-from random_logs import NO_ROWS, Shape, a_log, log_files
+from random_logs import ANY_LOG, NO_ROWS, Shape, a_log, log_files
 
 MANIFEST = "manifest.json"  # names the engine
 
@@ -62,7 +63,7 @@ def by_both(folder, paths, contents, rules):
     for engine in ("duckdb", "spark"):
         output = folder / engine
         how = {"engine": engine, "spark_master": "local[2]", "memory_limit": "1GiB", "users": True}
-        assert prepare(Settings(paths, output, rules, **how))["sessions"]["kept"] > 100
+        assert prepare(Settings(paths, output, rules, **ANY_LOG, **how))["sessions"]["kept"] > 100
         written[engine] = {path.name: path.read_bytes() for path in output.iterdir()}
         del written[engine][MANIFEST]
     duckdb, spark = written["duckdb"], written["spark"]
@@ -85,6 +86,34 @@ def test_sample_log_in_three_packings(tmp_path):
     spark = by_both(tmp_path, paths, contents, rules)
     assert spark["rejects.tsv"].count(b"\n") > 20
     assert len(set(spark["train.user"].split())) > 100
+
+
+def test_a_misread_log_is_refused_alike(tmp_path):
+    """Whatever its header holds: as part of SQL, its backslash would end no text of Spark's."""
+    header = "uid;it's\\;ts\\"
+    rows = [f"7;q{day};{3 if day % 2 else 13}/{day}/2006 16:01:20" for day in range(1, 29)]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
+    errors = []
+    for engine in ("duckdb", "spark"):
+        with pytest.raises(InputError) as raised:
+            prepare(
+                Settings(
+                    [str(path)],
+                    tmp_path / engine,
+                    columns=("uid", "it's\\", "ts\\"),
+                    time_format="%m/%d/%Y %H:%M:%S",
+                    engine=engine,
+                    spark_master="local[2]",
+                    memory_limit="1GiB",
+                )
+            )
+        errors.append(str(raised.value))
+    assert errors[0] == errors[1]
+    assert errors[0].startswith(
+        f"{path}:3: 14 of 28 rows are malformed: columns found, 14 unreadable times, first: "
+        "'13/2/2006 16:01:20'; "
+    )
 
 
 def test_unicode_with_every_rule(tmp_path):

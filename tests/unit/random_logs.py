@@ -11,6 +11,8 @@ from reference_sessions import HEADER, SHORT_HEADER
 from mtn_preprocess.rules import Rules
 
 USERS = ("1", "2", "10", " 2", "é", "\u00a0")
+# How such logs are prepared: of any year, and however many lines are no rows.
+ANY_LOG = {"time_range": (-(10**12), 10**12), "max_bad_rows": 100}
 # Around the gaps below, and the same second more often than anything else.
 STEPS = (0, 0, 0, 1, 1, 29, 30, 60, 965, 966, 1799, 1800, 100_000)
 GAPS = (30, 30, 0.5, 16.1)

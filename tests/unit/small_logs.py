@@ -7,6 +7,7 @@ from typing import Dict, List, NamedTuple, Sequence
 from mtn_preprocess.flags import settings_from
 from mtn_preprocess.log_to_sessions import prepare
 
+BY_NAME = ["--user-column", "uid", "--query-column", "q", "--time-column", "ts"]
 AOL_HEADER = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL"
 
 
@@ -70,10 +71,13 @@ class Prepared(NamedTuple):
 
 
 def prepared(folder: Path, *arguments: object, split: str = "100,0,0") -> Prepared:
-    """Run the command on logs and flags, into a new folder beside the logs."""
+    """Run the command on logs and flags, into a new folder beside the logs.
+
+    Of so small a log, one malformed line is more than the default of --max-bad-rows.
+    """
     output = folder / f"prepared-{len(list(folder.glob('prepared-*')))}"
-    flags = ["--output", output, "--split", split, "--threads", "1"]
-    stats = prepare(settings_from([str(each) for each in (*arguments, *flags)]))
+    flags = ["--output", output, "--split", split, "--threads", "1", "--max-bad-rows", "100%"]
+    stats = prepare(settings_from([str(each) for each in (*flags, *arguments)]))
     names = ("train.whole", "train.session", "train.next", "valid.session", "valid.next")
     rejects = (output / "rejects.tsv").read_bytes().decode("utf-8").split("\n")
     assert rejects[0] == "file\tline\treason" and rejects[-1] == ""

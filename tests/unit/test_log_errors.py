@@ -9,19 +9,21 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from small_logs import aol_log, lines, prepared
+from small_logs import BY_NAME, aol_log, lines, prepared
 
 from mtn_fairseq.errors import InputError
 from mtn_preprocess.flags import settings_from
 
 SECRET = "my secret query"
 SEE = "see --user-column, --query-column, --time-column, --format"
+SEE_TEXT = f"{SEE}, --delimiter: names, or numbers from 1"
 UNREADABLE = "check that it is whole, may be read, and is of this --format"
-NOT_A_LOG = (
-    "not one row of a search log; expected columns for user, query and time (AnonID, Query, "
-    "QueryTime), the time as %Y-%m-%d %H:%M:%S: see --format, --user-column, --time-format"
+NOT_ONE = "not one row of a search log"
+EXPECTED = (
+    "expected columns for user, query and time (AnonID, Query, QueryTime), the time as "
+    "%Y-%m-%d %H:%M:%S: see --format, --delimiter, --user-column, --time-format"
 )
-BY_NAME = ["--user-column", "uid", "--query-column", "q", "--time-column", "ts"]
+NOT_A_LOG = f"{NOT_ONE}; {EXPECTED}"
 ROW = f"7\t{SECRET}\t2006-03-01 10:00:00"
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\0\xff\n\n"
 
@@ -49,22 +51,38 @@ ERRORS = {
         [],
         "empty file; leave it out, or fetch it again",
     ),
-    "a picture": ("picture.png", PNG, [], NOT_A_LOG),
+    "a picture": ("picture.png", PNG, [], f":1: {NOT_ONE}: 2 lines: not UTF-8; {EXPECTED}"),
     "a picture, by name": (
         "picture.png",
         PNG,
         BY_NAME,
         ":1: not UTF-8; the first line must name the columns; or see --format",
     ),
-    "a README": ("README.txt", f"{SECRET}\n\nmore\n".encode(), [], NOT_A_LOG),
+    "a README": (
+        "README.txt",
+        f"{SECRET}\n\nmore\n".encode(),
+        [],
+        f":1: {NOT_ONE}: 3 lines: wrong number of columns; {EXPECTED}",
+    ),
     "a header alone": ("log.txt", lines("AnonID\tQuery\tQueryTime"), [], NOT_A_LOG),
-    "JSON without objects": ("log.jsonl", b"[]\n1\n", [], NOT_A_LOG),
-    "the wrong format": ("log.csv", lines(ROW), [], NOT_A_LOG),
+    "JSON without objects": (
+        "log.jsonl",
+        b"[]\n1\n",
+        [],
+        f":1: {NOT_ONE}: 2 lines: not a JSON object; {EXPECTED}",
+    ),
+    "the wrong format": (
+        "log.csv",
+        lines(ROW),
+        ["--delimiter", ","],
+        f":1: {NOT_ONE}: 1 line: wrong number of columns; {EXPECTED}",
+    ),
     "another time": (
         "log.txt",
         lines(ROW),
         ["--time-format", "epoch"],
-        NOT_A_LOG.replace("%Y-%m-%d %H:%M:%S", "epoch"),
+        f":1: {NOT_ONE}: columns found, 1 unreadable time, first: '2006-03-01 10:00:00'; pass "
+        "--time-format 'iso'",
     ),
     "Parquet as text": ("log.txt", GOOD_PARQUET, [], "a Parquet file; say --format parquet"),
     "text as Parquet": (
@@ -103,25 +121,26 @@ ERRORS = {
         "log.tsv",
         lines(ROW),
         BY_NAME,
-        f"its first line names no column 'uid' (it has 3); {SEE}: names, or numbers from 1",
+        f"its first line names no column 'uid' (it has 3); {SEE_TEXT}",
     ),
     "one of AOL's names missing": (
         "log.tsv",
         lines(f"AnonID\t{SECRET}\tQueryTime"),
         [],
-        f"its first line names no column 'Query' (it has 3); {SEE}: names, or numbers from 1",
+        "its first line names no column 'Query' (it has 3: 'AnonID', 'QueryTime' and 1 more); "
+        f"{SEE_TEXT}",
     ),
     "no such name in CSV": (
         "log.csv",
         lines(f'uid,"{SECRET}",ts'),
         BY_NAME,
-        f"its first line names no column 'q' (it has 3); {SEE}: names, or numbers from 1",
+        f"its first line names no column 'q' (it has 3: 'uid', 'ts' and 1 more); {SEE_TEXT}",
     ),
     "no such name in JSON": (
         "log.json",
         lines(json.dumps({"uid": 1, "ts": 1, SECRET: 1})),
         BY_NAME,
-        f"no line has a field 'q'; {SEE}",
+        f"no line has a field 'q'; there are: 'ts', 'uid' and 1 more; {SEE}",
     ),
     "no such name in Parquet": (
         "log.parquet",
@@ -133,13 +152,13 @@ ERRORS = {
         "log.tsv",
         lines(ROW),
         ["--user-column", 1, "--query-column", 4, "--time-column", 3],
-        f"no column 4: its first line has 3; {SEE}",
+        f"no column 4: its first line has 3; {SEE}, --delimiter",
     ),
     "numbers and names": (
         "log.tsv",
         lines("uid\tq\tts"),
         ["--user-column", 1, *BY_NAME[2:]],
-        f"its first line names no column '1' (it has 3); {SEE}: names, or numbers from 1",
+        f"its first line names no column '1' (it has 3: 'uid', 'q', 'ts'); {SEE_TEXT}",
     ),
     "a name twice in TSV": (
         "log.tsv",
@@ -300,8 +319,8 @@ def test_files_that_do_not_fit_together(tmp_path):
         "bring them into one form"
     )
     (tmp_path / "d.txt").write_bytes(lines(SECRET))
-    assert (
-        said(tmp_path, tmp_path / "a.txt", tmp_path / "d.txt") == f"{tmp_path}/d.txt: {NOT_A_LOG}"
+    assert said(tmp_path, tmp_path / "a.txt", tmp_path / "d.txt") == (
+        f"{tmp_path}/d.txt:1: {NOT_ONE}: 1 line: wrong number of columns; {EXPECTED}"
     )
 
 

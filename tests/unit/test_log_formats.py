@@ -9,11 +9,10 @@ from datetime import timedelta, timezone
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from small_logs import ROWS, SESSIONS, aol_lines, aol_log, lines, malformed, prepared
+from small_logs import BY_NAME, ROWS, SESSIONS, aol_lines, aol_log, lines, malformed, prepared
 
 from mtn_preprocess.log_times import time_reader
 
-BY_NAME = ["--user-column", "uid", "--query-column", "q", "--time-column", "ts"]
 SPLIT = "50,50,0"  # by a hash of user and second: both must be read exactly
 
 

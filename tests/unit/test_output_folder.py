@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from small_logs import SESSIONS, aol_log, lines
@@ -132,14 +133,15 @@ def test_the_same_folder_from_something_else(log, tmp_path):
     with pytest.raises(InputError) as raised:
         prepare(settings_from(flags(log, output)))
     assert str(raised.value) == f"{output}: exists already, made from other inputs; {remedy}"
-    prepare(settings_from(flags(log, output, "--overwrite")))
+    prepare(settings_from(flags(log, output, "--overwrite", "--max-bad-rows", "100%")))
     assert (output / "rejects.tsv").read_text().count("\n") == 2
-    (output / "stats.json").unlink()
-    with pytest.raises(InputError) as raised:
-        prepare(settings_from(flags(log, output)))
-    assert str(raised.value) == (
-        f"{output}/stats.json: missing or damaged; pass --overwrite to prepare it anew"
-    )
+    for damage in (lambda path: path.write_text("[" * 100_000), Path.unlink):
+        damage(output / "stats.json")
+        with pytest.raises(InputError) as raised:
+            prepare(settings_from(flags(log, output)))
+        assert str(raised.value) == (
+            f"{output}/stats.json: missing or damaged; pass --overwrite to prepare it anew"
+        )
 
 
 def test_a_folder_of_something_else_is_not_overwritten(log, tmp_path):
@@ -204,6 +206,6 @@ def test_a_relative_folder_is_that_of_the_beginning(tmp_path, monkeypatch):
 
 
 def test_folders_that_others_use_stay(tmp_path):
-    with scratch_folder(tmp_path / "a" / "b"):
+    with scratch_folder(tmp_path / "a" / "b", tmp_path / "text"):
         (tmp_path / "a" / "other").write_text("x")
     assert everything(tmp_path) == ["a", "a/other"]

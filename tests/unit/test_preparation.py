@@ -19,12 +19,15 @@ from preparation_helpers import (
     many_sessions,
     pairs,
     run,
+    session_rows,
     statistics,
 )
 
 from mtn_fairseq.data.text_checks import check_pairs
 from mtn_fairseq.errors import InputError
-from mtn_preprocess import log_to_sessions
+from mtn_preprocess import log_to_sessions, row_query
+from mtn_preprocess.log_files import find_log
+from mtn_preprocess.rules import Rules
 from mtn_preprocess.session_files import SessionFiles
 
 # --- what is written ------------------------------------------------------------------------------
@@ -183,7 +186,9 @@ def test_a_folder_of_something_else_is_refused(tmp_path, log, flags, reason):
     assert moments(folder) == before
 
 
-@pytest.mark.parametrize("manifest", [None, "", "[]", "{}"])
+@pytest.mark.parametrize(
+    "manifest", [None, "", "[]", "{}", pytest.param("[" * 100_000, id="deeply nested")]
+)
 def test_a_folder_without_a_manifest_is_refused(tmp_path, manifest):
     (tmp_path / "out").mkdir()
     if manifest is not None:
@@ -289,6 +294,26 @@ def test_fewer_than_the_fewest_queries(tmp_path):
 def test_a_memory_limit_that_is_none(tmp_path, engine):
     message = bad_run(tmp_path, GOLDEN, "--memory-limit", "plenty", "--engine", engine)
     assert "--memory-limit" in message
+
+
+def test_no_flag_and_no_header_is_run_as_sql(tmp_path):
+    target = tmp_path / "copied.csv"
+    limit = f"1GB'; COPY (SELECT 'x') TO '{target}'; --"
+    assert "--memory-limit" in bad_run(tmp_path, GOLDEN, "--memory-limit", limit)
+    names = [f"u{end}" for end in ("'", "\\", "\\'); --")]
+    flags = [f"--{what}-column={name}" for what, name in zip(("user", "query", "time"), names)]
+    log = "\t".join(names) + "\n" + session_rows(7, "2006-03-01 10:00:00", "a", "b", "c")
+    folder = run(
+        tmp_path,
+        log.replace("\t\t\n", "\n"),
+        *flags,
+        f"--scratch={tmp_path}/it's; --",
+        *TRAIN_ONLY,
+    )
+    assert lines(folder / "train.whole") == ["a <q> b <q> c"]
+    assert not target.exists()
+    sql = row_query.rows(find_log([str(tmp_path / "log.tsv")], tuple(names)), Rules())
+    assert not any(name in sql for name in names)  # engines do not agree on how it would be quoted
 
 
 @pytest.mark.parametrize(

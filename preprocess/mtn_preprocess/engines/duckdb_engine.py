@@ -1,7 +1,7 @@
 """DuckDB: inside this process, on all cores, spilling to disk beyond its memory limit."""
 
 from pathlib import Path
-from typing import Iterable, Iterator, List, Optional
+from typing import Any, Dict, Iterable, Iterator, List, Optional
 
 import pyarrow as pa
 
@@ -48,22 +48,22 @@ class DuckDBEngine(Engine):
             import duckdb
         except ImportError:
             raise InputError(
-                "DuckDB is not installed", "pip install 'mtn_fairseq[preprocess]'"
+                "DuckDB is not installed", "pip install 'duckdb>=1.5' 'pyarrow>=15' tqdm"
             ) from None
         self._duckdb = duckdb
-        self._connection = duckdb.connect()
-        run = self._connection.execute
-        run(f"SET temp_directory = '{str(scratch).replace(chr(39), chr(39) * 2)}'")
-        run("SET preserve_insertion_order = false")  # the order comes from ORDER BY
+        settings: Dict[str, Any] = {
+            "temp_directory": str(scratch),
+            "preserve_insertion_order": False,  # the order comes from ORDER BY
+            "memory_limit": memory_limit,
+            **({"threads": threads} if threads else {}),
+        }
         try:
-            run(f"SET memory_limit = '{memory_limit}'")
-            if threads:
-                run(f"SET threads = {threads}")
+            self._connection = duckdb.connect(config=settings)  # values, never parts of SQL
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]
             raise InputError(reason, "see --memory-limit and --threads") from None
         for statement in filter(str.strip, _WORDS_OF_SQL.split(";")):
-            run(statement)
+            self._connection.execute(statement)
 
     def checksums(self, log: Log) -> List[str]:
         return [log_lines.checksum(file.location) for file in log.files]

@@ -57,12 +57,18 @@ class SparkEngine(Engine):
         try:
             from pyspark.sql import SparkSession
         except ImportError:
-            raise InputError("Spark is not installed", "pip install 'mtn_fairseq[spark]'") from None
+            raise InputError(
+                "Spark is not installed",
+                "pip install 'pyspark>=4.0' 'pandas>=2.2' 'pyarrow>=18' tqdm",
+            ) from None
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         logging.getLogger("py4j").setLevel(logging.WARNING)  # fairseq lets all of INFO through
         builder = SparkSession.builder.master(master).appName("log_to_sessions")
         settings = {**_SETTINGS, "spark.driver.memory": _java_size(memory_limit)}
         if master.startswith("local"):
+            if "," in str(scratch):
+                reason = "a comma in its path, which Spark takes for several folders"
+                raise InputError(reason, "choose another folder with --scratch", scratch.parent)
             settings["spark.local.dir"] = str(scratch)
         for name, value in settings.items():
             builder = builder.config(name, value)
