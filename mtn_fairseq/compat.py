@@ -1,10 +1,13 @@
 """What versions of torch and fairseq need. Each entry says which version, and why."""
 
+import fileinput
 import logging
+import sys
 from argparse import Namespace
 from copy import deepcopy
 from functools import wraps
-from typing import Any
+from pathlib import Path
+from typing import Any, Iterator, List
 
 import numpy as np
 import torch
@@ -48,48 +51,158 @@ def resume_more_than_one_process() -> None:
     utils._broadcast_object_slow = broadcast
 
 
-def copy_checkpoints_in_one_step() -> None:
+def write_checkpoints_in_one_step() -> None:
     """fairseq, all versions: `checkpoint_last.pt` is copied from the checkpoint just written.
 
     A run that is killed meanwhile leaves half a file under that name. With another name until all
-    of it is there, it leaves the last one as it was.
+    of it is there, it leaves the last one as it was. fairseq saves its first copy that way, but
+    under a name that all runs share, and a full disk ends in two tracebacks: it tries three times
+    to append to what there is.
     """
+    from fairseq import checkpoint_utils
     from fairseq.file_io import PathManager
 
-    copy_in_place = PathManager.copy
+    from .checkpoints.saving import replacing
+
+    copy_in_place, save_elsewhere = PathManager.copy, checkpoint_utils.torch_persistent_save
 
     def copy(src_path: str, dst_path: str, overwrite: bool = False) -> bool:
         if not PathManager.supports_rename(dst_path):
             return copy_in_place(src_path, dst_path, overwrite)
-        copy_in_place(src_path, f"{dst_path}.tmp", True)
-        PathManager.rename(f"{dst_path}.tmp", dst_path)
+        with replacing(dst_path) as temporary:
+            copy_in_place(src_path, temporary, True)
         return True
 
+    @wraps(save_elsewhere)
+    def save(obj: Any, filename: str, async_write: bool = False) -> None:
+        if async_write or not PathManager.supports_rename(filename):
+            return save_elsewhere(obj, filename, async_write)
+        with replacing(filename) as temporary, open(temporary, "wb") as stream:
+            torch.save(obj, stream)
+
     PathManager.copy = staticmethod(copy)
+    checkpoint_utils.torch_persistent_save = save
+
+
+def resume_with_the_same_dictionary() -> None:
+    """fairseq, all versions: saves the state of a task, and reads it everywhere but in training.
+
+    Rank 0 checks for all, as it alone reads checkpoints; those in several files are fairseq's.
+    """
+    from fairseq.trainer import Trainer
+
+    from .checkpoints.agreement import chosen_by_rank_0
+    from .checkpoints.task_state import read_task_state
+
+    load = Trainer.load_checkpoint
+
+    @wraps(load)
+    def load_checked(self: Trainer, filename: str, *args: Any, **options: Any) -> Any:
+        def check() -> str:
+            self.task.check_state_dict(read_task_state(filename))
+            return filename
+
+        if hasattr(self.task, "check_state_dict") and not self.checkpoint_suffix:
+            chosen_by_rank_0(self, check)
+        return load(self, filename, *args, **options)
+
+    Trainer.load_checkpoint = load_checked
+
+
+def check_text_before_binarising() -> None:
+    """fairseq, all versions: asks a task about training text only, and with --srcdict about none.
+
+    So a test set that is empty, or text with `<pad>` in it, would be binarised.
+    """
+    from fairseq.binarizer import FileBinarizer
+
+    from .data.session_dictionary import SessionDictionary
+    from .data.text_checks import check_text
+
+    binarise = FileBinarizer.multiprocess_dataset
+
+    def binarise_checked(
+        input_file: str, dataset_impl: str, binarizer: Any, *args: Any, **options: Any
+    ) -> Any:
+        if isinstance(getattr(binarizer, "dict", None), SessionDictionary):
+            check_text(Path(input_file))
+        return binarise(input_file, dataset_impl, binarizer, *args, **options)
+
+    FileBinarizer.multiprocess_dataset = staticmethod(binarise_checked)
 
 
 def resume_from_whole_checkpoints() -> None:
-    """fairseq, all versions: a damaged `checkpoint_last.pt` ends every later start in a traceback.
+    """fairseq, all versions: a damaged `checkpoint_last.pt` ends every later start in a traceback,
+    and without the file that is asked for, training begins anew.
 
-    Rank 0 chooses for all, as it alone reads checkpoints. Checkpoints in several files (those of
-    fully_sharded, with a suffix) are left to fairseq.
+    Rank 0 chooses for all, as it alone reads checkpoints.
     """
     from fairseq import checkpoint_utils
 
-    from .resuming.agreement import chosen_by_rank_0
-    from .resuming.choice import whole_checkpoint
+    from .checkpoints.agreement import chosen_by_rank_0
+    from .checkpoints.choice import refuse_missing_part, whole_checkpoint
+    from .checkpoints.one_run import claim
 
     load = checkpoint_utils.load_checkpoint
 
     @wraps(load)
     def load_whole(cfg: Any, trainer: Any, **options: Any) -> Any:
-        if trainer.checkpoint_suffix:
-            return load(cfg, trainer, **options)
-        named = cfg.restore_file
-        chosen = chosen_by_rank_0(trainer, lambda: whole_checkpoint(named, cfg.save_dir))
+        named, suffix = cfg.restore_file, trainer.checkpoint_suffix
+        first = getattr(cfg, "continue_once", None) or cfg.finetune_from_model
+
+        def choose() -> str:
+            if not cfg.no_save:
+                claim(cfg.save_dir, trainer)
+            # Checkpoints in several files, told apart by a suffix, are left to fairseq.
+            return named if suffix else whole_checkpoint(named, cfg.save_dir, first)
+
+        chosen = chosen_by_rank_0(trainer, choose)
+        if suffix:
+            refuse_missing_part(named, cfg.save_dir, suffix)
         if chosen != named:
             cfg = deepcopy(cfg)  # the run's own settings stay: they are saved with it
             cfg.restore_file, cfg.finetune_from_model = chosen, None
         return load(cfg, trainer, **options)
 
     checkpoint_utils.load_checkpoint = load_whole
+
+
+def load_whole_checkpoints() -> None:
+    """fairseq, all versions: `fairseq-generate` and all others that load a trained model believe a
+    damaged file where torch does, and end in a traceback where it does not.
+
+    `load_model_ensemble` and its like all end in the function that is replaced here.
+    """
+    from fairseq import checkpoint_utils
+
+    from .checkpoints.loading import one_by_one
+
+    checkpoint_utils.load_model_ensemble_and_task = one_by_one(
+        checkpoint_utils.load_model_ensemble_and_task
+    )
+
+
+def read_any_bytes_interactively() -> None:
+    """fairseq, all versions: `fairseq-interactive` ends at the first byte that is no UTF-8.
+
+    The lines behind it would get no answer. It reads standard input and `--input` by a function of
+    its own, which no task can replace.
+    """
+    for name in ("fairseq_cli.interactive", "__main__"):  # as a command, or by `python -m`
+        command = sys.modules.get(name)
+        if hasattr(command, "buffered_read") and hasattr(command, "make_batches"):
+            command.buffered_read = buffered_read  # type: ignore[union-attr]
+
+
+def buffered_read(input: str, buffer_size: int) -> Iterator[List[str]]:
+    """fairseq's, with question marks for bytes that are no UTF-8."""
+    buffer: List[str] = []
+    with fileinput.input(files=[input], mode="rb") as lines:
+        for line in lines:
+            text = line.decode("utf-8", "surrogateescape").encode("utf-8", "replace")
+            buffer.append(text.decode("utf-8").strip())
+            if len(buffer) >= buffer_size:
+                yield buffer
+                buffer = []
+    if buffer:
+        yield buffer

@@ -3,20 +3,21 @@
 import logging
 import os
 import random
-import shutil
+import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from fairseq import tasks
+from fairseq import checkpoint_utils, tasks
 from fairseq.data import ListDataset
-from fairseq.file_io import PathManager
+from fairseq.dataclass.configs import CheckpointConfig
 from sessions import DICTIONARY, EOS, SEPARATORS, SIZES, W, parse
 
+from mtn_fairseq.checkpoints.choice import earlier_checkpoints, whole_checkpoint
+from mtn_fairseq.checkpoints.damage import find_damage
 from mtn_fairseq.data.session_to_query_dataset import SessionSource, SessionToQueryDataset
 from mtn_fairseq.errors import InputError
-from mtn_fairseq.resuming.choice import earlier_checkpoints, whole_checkpoint
-from mtn_fairseq.resuming.damage import find_damage
 
 LAST = "checkpoint_last.pt"
 
@@ -164,6 +165,118 @@ def test_nothing_left_is_not_a_new_beginning(tmp_path):
         whole_checkpoint(LAST, str(tmp_path))
 
 
+# --- training never begins anew by itself ---------------------------------------------------------
+
+
+class Trainer:
+    """What fairseq's `load_checkpoint` asks of a trainer; `loaded` is the file it was given."""
+
+    data_parallel_world_size = 1
+
+    def __init__(self, suffix=""):
+        self.checkpoint_suffix = suffix
+        self.loaded = None
+
+    def load_checkpoint(self, path, *_, **__):
+        self.loaded = path if os.path.isfile(path) else None  # as fairseq's own: without a word
+
+    def get_train_iterator(self, epoch, **_):
+        return SimpleNamespace(epoch=epoch)
+
+    def lr_step(self, epoch):
+        pass
+
+
+def resume(save_dir, suffix="", **settings):
+    """The file that `fairseq-train` goes on from; None at a new beginning."""
+    trainer = Trainer(suffix)
+    config = CheckpointConfig(save_dir=str(save_dir), **settings)
+    checkpoint_utils.load_checkpoint(config, trainer)
+    return trainer.loaded
+
+
+def test_the_first_start_in_an_empty_folder(tmp_path):
+    assert resume(tmp_path) is None
+    (tmp_path / "notes.txt").touch()
+    (tmp_path / "checkpoint_averaged.pt").touch()  # not fairseq-train's
+    assert resume(tmp_path) is None
+
+
+@pytest.mark.parametrize("flag", ["restore_file", "finetune_from_model", "continue_once"])
+@pytest.mark.parametrize("kind", ["missing", "a folder", "damaged"])
+def test_a_named_file_that_cannot_be_read_is_refused(tmp_path, flag, kind):
+    named, save = tmp_path / "named.pt", tmp_path / "save"
+    save.mkdir()
+    if kind == "a folder":
+        named.mkdir()
+    elif kind == "damaged":
+        named.write_bytes(b"")
+    reason = "damaged checkpoint: empty" if kind == "damaged" else "no such checkpoint"
+    with pytest.raises(InputError, match=rf"^{re.escape(str(named))}: {reason}; name another "):
+        resume(save, **{flag: str(named)})
+
+
+def test_what_a_run_begins_with_is_not_needed_to_go_on(tmp_path):
+    write(tmp_path / LAST)
+    assert resume(tmp_path, finetune_from_model="missing.pt") == str(tmp_path / LAST)
+
+
+def test_a_name_without_its_folder_is_told_with_it(tmp_path):
+    write(tmp_path / "checkpoint_best.pt")
+    remedy = re.escape(f"; name --restore-file {tmp_path}/checkpoint_best.pt")
+    with pytest.raises(InputError, match=f"^checkpoint_best.pt: no such checkpoint{remedy}$"):
+        resume(tmp_path, restore_file="checkpoint_best.pt")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"reset_optimizer": True}, {"finetune_from_model": "missing.pt"}],
+    ids=["plain", "reset", "fine-tuning"],
+)
+def test_without_the_last_one_the_newest_whole_one_is_used(tmp_path, caplog, settings):
+    for name in ("checkpoint1.pt", "checkpoint_2_30.pt", "checkpoint_best.pt"):
+        write(tmp_path / name)
+    (tmp_path / "checkpoint_2_40.pt").write_bytes(b"")
+    before = str(tmp_path / "checkpoint_2_30.pt")
+    assert resume(tmp_path, **settings) == before
+    assert caplog.messages[-1] == (
+        f"{tmp_path}/{LAST}: missing, though the folder has other checkpoints; going on from "
+        f"{before}"
+    )
+
+
+@pytest.mark.parametrize("name", ["checkpoint_best.pt", "checkpoint.best_loss_2.310.pt"])
+def test_the_best_one_alone_may_be_old_so_it_is_not_used_unasked(tmp_path, name):
+    write(tmp_path / name)
+    with pytest.raises(InputError, match=r"checkpoint_last.pt: missing, .*; copy one to this name"):
+        resume(tmp_path)
+    assert resume(tmp_path, restore_file=str(tmp_path / name)) == str(tmp_path / name)
+
+
+def test_no_whole_one_among_earlier_ones(tmp_path):
+    (tmp_path / "checkpoint_1_2.pt").write_bytes(b"")
+    with pytest.raises(InputError, match=r"_last.pt: missing, .* or begin anew in another --save-"):
+        resume(tmp_path)
+
+
+def test_a_link_to_nothing_is_no_new_beginning(tmp_path):
+    (tmp_path / LAST).symlink_to(tmp_path / "another disk")
+    with pytest.raises(InputError, match=r"damaged checkpoint: a folder, or a link to nothing"):
+        resume(tmp_path)
+
+
+def test_names_with_a_suffix(tmp_path):
+    assert resume(tmp_path, "-part1") is None
+    write(tmp_path / "checkpoint_1_2-part1.pt")
+    with pytest.raises(InputError, match=r"checkpoint_last-part1.pt: missing, .*; copy one"):
+        resume(tmp_path, "-part1")
+    assert resume(tmp_path, "-part2") is None
+    with pytest.raises(InputError, match=r"x-part1.pt: no such checkpoint; name another"):
+        resume(tmp_path, "-part1", restore_file=str(tmp_path / "x.pt"))
+    write(tmp_path / "checkpoint_last-part1.pt")
+    assert resume(tmp_path, "-part1") == str(tmp_path / "checkpoint_last-part1.pt")
+
+
 # --- what is read after it ------------------------------------------------------------------------
 
 
@@ -188,27 +301,3 @@ def test_the_batches_of_an_epoch_do_not_depend_on_when_the_run_was_started():
     assert batches([1, 2, 3]) == batches([3])
     assert batches([2]) != batches([3])
     assert sorted(line for batch in batches([3]) for line in batch) == list(range(40))
-
-
-# --- how fairseq copies ---------------------------------------------------------------------------
-
-
-def test_a_copy_that_is_interrupted_leaves_the_last_checkpoint_as_it_was(tmp_path, monkeypatch):
-    new, last = tmp_path / "checkpoint_1_2.pt", tmp_path / LAST
-    write(new, updates=2)
-    write(last, updates=1)
-    before = last.read_bytes()
-
-    def interrupted(source, target):
-        with open(target, "wb") as stream:
-            stream.write(new.read_bytes()[:100])
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(shutil, "copyfile", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            PathManager.copy(str(new), str(last), overwrite=True)
-    assert last.read_bytes() == before
-    assert PathManager.copy(str(new), str(last), overwrite=True)
-    assert last.read_bytes() == new.read_bytes()
-    assert sorted(os.listdir(tmp_path)) == [new.name, LAST]

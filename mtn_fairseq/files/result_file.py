@@ -1,16 +1,20 @@
-"""A file that a command writes beside its standard output."""
+"""The one way in which commands write a file by name, whatever that name leads to."""
 
+import errno
 import os
 import stat
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Iterable, Iterator, Optional, Union
+from typing import BinaryIO, Iterable, Iterator, Optional, Union
 
 from ..errors import InputError
 
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_STREAMS = {1: "standard output", 2: "standard error"}
 
-def check_result_file(path: str, inputs: Iterable[Union[str, int]]) -> None:
-    """Refuse what `write_result_file` could not write, or should not. Ask before long work.
+
+def check_result_file(path: str, inputs: Iterable[Union[str, int]] = ()) -> None:
+    """Refuse what `open_result_file` could not write, or should not. Ask before long work.
 
     Args:
         inputs: what the command reads: paths, or descriptors of open files
@@ -32,21 +36,31 @@ def check_result_file(path: str, inputs: Iterable[Union[str, int]]) -> None:
     if any(_is_same(there, each) for each in inputs):
         raise InputError("one of the files to read", "name another file to write", path)
     # A file that is replaced, or written twice at once, would lose the one or the other.
-    if stat.S_ISREG(there.st_mode) and _is_same(there, 1):
-        raise InputError("standard output goes there, too", "name another file to write", path)
+    for descriptor, stream in _STREAMS.items():
+        if stat.S_ISREG(there.st_mode) and _is_same(there, descriptor):
+            raise InputError(f"{stream} goes there, too", "name another file to write", path)
 
 
-def write_result_file(path: str, content: str) -> None:
-    """A file appears under its name only when complete; a link stays, and so does a pipe."""
+def write_result_file(path: str, content: Union[str, bytes]) -> None:
+    """A short one, all at once; text is UTF-8."""
+    with open_result_file(path) as stream:
+        stream.write(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+@contextmanager
+def open_result_file(path: str) -> Iterator[BinaryIO]:
+    """A file appears under its name only when complete: nothing of it is left when the caller
+    raises. A link stays, and what it leads to is replaced. A pipe or a device is written into."""
     with _refused_in_one_line(path):
         there = _status(path)
         if there is not None and not stat.S_ISREG(there.st_mode):
-            with open(path, "w", encoding="utf-8") as stream:
-                stream.write(content)
+            with open(path, "wb") as stream:
+                yield stream
             return
         partial = _partial(path)
         try:
-            partial.write_text(content, encoding="utf-8")
+            with open(partial, "wb") as stream:
+                yield stream
             os.replace(partial, os.path.realpath(path))
         finally:
             if partial.exists():
@@ -58,8 +72,11 @@ def _refused_in_one_line(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = f"cannot be written ({error.strerror})"
-        raise InputError(reason, "name a file in a folder that can be written to", path) from None
+        reason = f"cannot be written ({error.strerror or error})"
+        remedy = "name a file in a folder that can be written to"
+        if error.errno in DISK_FULL:
+            remedy = "make room, and run it again"
+        raise InputError(reason, remedy, path) from None
 
 
 def _partial(path: str) -> Path:
