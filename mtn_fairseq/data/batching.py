@@ -3,6 +3,7 @@
 from typing import List, NamedTuple, Optional
 
 import numpy as np
+from fairseq.data.data_utils import batch_by_size
 
 from ..errors import InputError
 
@@ -16,6 +17,54 @@ class Batching(NamedTuple):
 
     random: bool = False  # drawn at random; otherwise alike
     padding_is_free: bool = False  # `--max-tokens` are real ones then
+    by_queries: bool = False  # all examples of a batch have the same number of queries
+
+    def batches(
+        self,
+        indices: np.ndarray,
+        tokens: np.ndarray,
+        queries: np.ndarray,
+        max_tokens: Optional[int],
+        max_examples: Optional[int],
+    ) -> List[np.ndarray]:
+        """All of the `indices`, in their order where nothing else is asked for.
+
+        Args:
+            tokens, queries: of each of the `indices`
+        """
+        if not self.by_queries:
+            return self._fill(indices, tokens, max_tokens, max_examples)
+        order = np.argsort(queries, kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(queries[order])) + 1)
+        return [
+            batch
+            for group in groups
+            for batch in self._fill(indices[group], tokens[group], max_tokens, max_examples)
+        ]
+
+    def _fill(
+        self,
+        indices: np.ndarray,
+        tokens: np.ndarray,
+        max_tokens: Optional[int],
+        max_examples: Optional[int],
+    ) -> List[np.ndarray]:
+        if self.padding_is_free:
+            return fill_batches(indices, tokens, max_tokens, max_examples)
+        # Training leaves out what is too large for a batch. Validation and generation read every
+        # pair; fairseq would stop at such a one.
+        alone = tokens > (max_tokens or np.inf)
+        # fairseq 0.12.3 drops the last batch if its size is not a multiple of
+        # --required-batch-size-multiple (8 by default), in generation too.
+        batches = batch_by_size(
+            indices[~alone],
+            None,
+            tokens[~alone].astype(np.int64),
+            max_tokens,
+            max_examples,
+            required_batch_size_multiple=1,
+        )
+        return [*batches, *indices[alone, np.newaxis]]
 
 
 ALIKE = Batching()

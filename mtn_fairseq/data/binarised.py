@@ -1,12 +1,15 @@
 """Open what fairseq-preprocess wrote."""
 
+import os
 from itertools import count
 from pathlib import Path
 from typing import Optional, Tuple
 
-from fairseq.data import ConcatDataset, Dictionary, FairseqDataset, data_utils
+from fairseq.data import ConcatDataset, Dictionary, FairseqDataset, data_utils, indexed_dataset
 
 from ..errors import InputError
+from .binarised_checks import check_files, check_tokens
+from .text_checks import check_pairs
 
 
 def load_pairs(
@@ -21,6 +24,7 @@ def load_pairs(
     sides: Tuple[list, list] = ([], [])
     for k in count():
         prefix = Path(folder) / f"{split}{k or ''}.{'-'.join(languages)}"
+        _check_files(str(prefix), languages, dataset_impl)
         datasets = [
             data_utils.load_indexed_dataset(f"{prefix}.{language}", dictionary, dataset_impl)
             for language in languages
@@ -35,9 +39,10 @@ def load_pairs(
                 f"{prefix}.{languages[0]}",
                 min(map(len, datasets)) + 1,
             )
-        for side, dataset in zip(sides, datasets):
+        for side, dataset, language in zip(sides, datasets, languages):
             if dataset.supports_prefetch:  # `cached` knows no line before it was told of it
                 dataset.prefetch(range(len(dataset)))
+            check_tokens(dataset, dictionary, f"{prefix}.{language}")
             side.append(dataset)
         if not combine:
             break
@@ -47,3 +52,13 @@ def load_pairs(
         )
     source, target = (side[0] if len(side) == 1 else ConcatDataset(side) for side in sides)
     return source, target
+
+
+def _check_files(prefix: str, languages: Tuple[str, str], dataset_impl: Optional[str]) -> None:
+    """As far as they are there; `--dataset-impl raw` has text."""
+    paths = [f"{prefix}.{language}" for language in languages]
+    if dataset_impl in (None, "raw") and all(map(os.path.isfile, paths)):
+        check_pairs(prefix, *languages)
+        return
+    for path in filter(indexed_dataset.IndexedDataset.exists, paths):
+        check_files(path, dataset_impl)

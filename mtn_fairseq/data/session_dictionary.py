@@ -1,6 +1,8 @@
 """One dictionary for sessions and next queries, with the separators always in it."""
 
+import hashlib
 import logging
+import re
 from pathlib import Path
 from typing import Any, Callable, Iterable, List, Optional, Set, TextIO, Union
 
@@ -10,12 +12,23 @@ from fairseq.data import Dictionary
 from torch import Tensor
 
 from ..errors import InputError
-from .session_text import QUERY_SEPARATOR, SESSION_SEPARATOR, is_separator, separator
+from .session_text import (
+    QUERY_SEPARATOR,
+    SESSION_SEPARATOR,
+    escape_symbols,
+    is_separator,
+    separator,
+    without_unseen,
+)
 from .spelled_words import UNKNOWN_WORDS, UnknownWords, spell
-from .text_checks import check_pairs, numbered_lines
+from .text_checks import check_pairs, numbered_lines, session_lines
 from .word_pieces import MODEL, PieceEncoder, has_pieces
 
 logger = logging.getLogger(__name__)
+
+_COUNT = re.compile(r"-?\d{1,18}")
+_OVERWRITE = "#fairseq:overwrite"  # fairseq's, for a word that replaces an earlier one
+_REBUILD = "give a dictionary that fairseq-preprocess wrote, or run it again"
 
 
 class SessionDictionary(Dictionary):
@@ -43,8 +56,11 @@ class SessionDictionary(Dictionary):
         """As fairseq's, and behind each `<unk>` the letters of the word that it stands for.
 
         Not without an end: that is how fairseq-interactive encodes words to be generated, and an
-        unknown one cannot be.
+        unknown one cannot be. Whoever calls it, no word of the line becomes a symbol of fairseq;
+        but words are added as they are, for that is how fairseq encodes its own output.
         """
+        if not add_if_not_exist:
+            line = escape_symbols(without_unseen(line))
         indices = super().encode_line(
             line, line_tokenizer, add_if_not_exist, consumer, append_eos, reverse_order
         )
@@ -63,10 +79,41 @@ class SessionDictionary(Dictionary):
             return super().__getitem__(index)
         return self.unknown_words[int(index)]
 
+    def add_from_file(self, f: Union[str, TextIO]) -> None:
+        if isinstance(f, str):
+            check_dictionary(Path(f), self.symbols)
+        super().add_from_file(f)
+
     def save(self, f: Union[str, TextIO]) -> None:
         super().save(f)
         if self.model is not None and isinstance(f, str):
             Path(f).with_name(MODEL).write_bytes(self.model.read_bytes())
+
+
+def check_dictionary(path: Path, known: Iterable[str]) -> None:
+    """Refuse a file that is not one word and its count per line, no word twice.
+
+    Args:
+        path: the file
+        known: words that the dictionary has before it is read
+    """
+    words = set(known)
+    try:
+        for number, line in numbered_lines(path):
+            word, *others = line.rstrip().split(" ")
+            count, *flags = others or [""]
+            if not word or not _COUNT.fullmatch(count) or flags not in ([], [_OVERWRITE]):
+                raise InputError("not a word and its count", _REBUILD, path, number)
+            if word in words and not flags:
+                raise InputError(f"{word!r} a second time", _REBUILD, path, number)
+            words.add(word)
+    except InputError as error:
+        raise InputError(error.reason, _REBUILD, path, error.line) from None
+
+
+def fingerprint(dictionary: Dictionary) -> str:
+    """Equal for dictionaries of the same words in the same order, and for no others."""
+    return hashlib.sha256("\n".join(dictionary.symbols).encode("utf-8")).hexdigest()
 
 
 def build_session_dictionary(
@@ -113,7 +160,7 @@ def _files_to_count(filenames: Iterable[str]) -> List[Path]:
                 f"no {whole}: the words of {path} are counted once a prefix, not a query"
             )
         counted = whole if whole.is_file() else path
-        for _ in numbered_lines(counted):  # stops at what is not UTF-8, with its line
+        for _ in session_lines(counted):  # stops at what must not be counted, with its line
             continue
         files.add(counted)
     return sorted(files)
@@ -149,7 +196,7 @@ def find_separators(dictionary: Dictionary, path: str) -> List[int]:
     if not found:
         raise InputError(
             f"no {QUERY_SEPARATOR} in the dictionary: it is not one of session data",
-            "binarise with fairseq-preprocess --user-dir mtn_fairseq --task session_to_query",
+            'binarise with fairseq-preprocess --user-dir "$(mtn-user-dir)" --task session_to_query',
             path,
         )
     return found

@@ -8,6 +8,7 @@ from fairseq.data.encoders import register_bpe
 from fairseq.dataclass import FairseqDataclass
 
 from ..errors import InputError
+from .session_text import escape_symbols, without_unseen
 from .word_pieces import MODEL, WORD_START, PieceEncoder, decode_pieces
 
 
@@ -40,7 +41,7 @@ class SessionSentencepiece:
                 f"copy {MODEL} from the prepared text into the data folder, or pass "
                 "--bpe session_sentencepiece --sentencepiece-model FILE",
             )
-        return self._encoder(line)
+        return self._encoder(escape_symbols(without_unseen(line)))  # as prepared text has it
 
     def decode(self, line: str) -> str:
         return decode_pieces(line)

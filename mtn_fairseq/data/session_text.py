@@ -6,13 +6,19 @@ is a history of two sessions, of two queries and one. No torch here: preparation
 """
 
 import re
-from typing import Iterable, List
+from typing import Iterable, List, Optional
 
 QUERY_SEPARATOR = "<q>"
 SESSION_SEPARATOR = "<session>"
 
 # What fairseq or this format reads as a symbol. A searcher may have typed the same characters.
-_RESERVED = re.compile(r"\\*(<s>|<pad>|</s>|<unk>|<q>|<session>|<unit\d+>|madeupword\d{4})\Z")
+_FAIRSEQS = r"<s>|<pad>|</s>|<unk>|madeupword\d{4}"  # these never stand in text, but escaped
+_SEPARATORS = r"<q>|<session>|<unit\d+>"
+_RESERVED = re.compile(rf"\\*({_FAIRSEQS}|{_SEPARATORS})\Z")
+_SYMBOL = re.compile(rf"(?<!\S)(?:{_FAIRSEQS})(?!\S)")
+
+# Nobody types these or sees them: some editors leave a byte order mark, damaged files have NUL.
+BYTE_ORDER_MARK, NUL = "\ufeff", "\0"
 
 
 def separator(level: int) -> str:
@@ -30,6 +36,25 @@ def escape(word: str) -> str:
 def unescape(word: str) -> str:
     """Undo `escape`."""
     return word[1:] if word.startswith("\\") and _RESERVED.match(word) else word
+
+
+def find_symbol(line: str) -> Optional[str]:
+    """The first word of a line of the format that fairseq would read as one of its symbols."""
+    found = _SYMBOL.search(line)
+    return found and found.group()
+
+
+def escape_symbols(line: str) -> str:
+    r"""Make a line safe that somebody typed in the format: its separators stay, `<pad>` is escaped.
+
+    Words that are escaped already stay too, so a line of prepared text is not changed.
+    """
+    return _SYMBOL.sub(r"\\\g<0>", line)
+
+
+def without_unseen(text: str) -> str:
+    """Typed text without byte order marks and NUL."""
+    return text.replace(BYTE_ORDER_MARK, "").replace(NUL, "")
 
 
 def encode_query(text: str) -> str:
@@ -61,4 +86,4 @@ def last_session(line: str) -> str:
 
 def is_separator(word: str) -> bool:
     # Nearly all words are told by their first character, which is several times as fast.
-    return word.startswith("<") and re.fullmatch(r"<q>|<session>|<unit\d+>", word) is not None
+    return word.startswith("<") and re.fullmatch(_SEPARATORS, word) is not None

@@ -8,7 +8,7 @@ from fairseq.data import BaseWrapperDataset, Dictionary, FairseqDataset, Languag
 from torch import Tensor
 
 from ..errors import InputError
-from .batching import ALIKE, Batching, fill_batches, like_shapes_together
+from .batching import ALIKE, Batching, like_shapes_together
 from .flat_lines import FlatLines, TokenLines, pieces, read_lines
 from .session_shapes import Shapes, fit, measure
 
@@ -26,6 +26,8 @@ class SessionSource(BaseWrapperDataset):
         refuse_oversize: raise an error instead of cutting
         name: the file, for messages
         lines_before: how many of its lines came in earlier batches
+        quiet: cut without a warning
+        no_sessions: lines that may have no query
     """
 
     def __init__(
@@ -37,6 +39,8 @@ class SessionSource(BaseWrapperDataset):
         refuse_oversize: bool,
         name: str,
         lines_before: int = 0,
+        quiet: bool = False,
+        no_sessions: Sequence[int] = (),
     ) -> None:
         super().__init__(dataset)
         if sizes[0] < 2 or max_tokens < 2:
@@ -47,6 +51,7 @@ class SessionSource(BaseWrapperDataset):
         self.name, self.first_line = name, lines_before + 1
         self.separators, self.level_sizes, self.max_tokens = separators, sizes, max_tokens
         shapes = _measure_all(dataset, separators)
+        shapes.empty[list(no_sessions)] = False
         self._refuse_empty_queries(shapes)
         used = int(np.flatnonzero((shapes.longest > 1).any(0)).max(initial=-1)) + 1
         if used > len(sizes):
@@ -60,7 +65,7 @@ class SessionSource(BaseWrapperDataset):
         oversize = (shapes.longest > limits).any(1) | (shapes.tokens > max_tokens)
         self.oversize = set(np.flatnonzero(oversize).tolist())
         if self.oversize:
-            self._report_oversize(shapes, refuse_oversize)
+            self._report_oversize(shapes, refuse_oversize, quiet)
             shapes = self._shapes_after_fitting(shapes)
         self.shapes = shapes
 
@@ -82,7 +87,7 @@ class SessionSource(BaseWrapperDataset):
     def size(self, index: int) -> int:
         return self.sizes[index]
 
-    def _report_oversize(self, shapes: Shapes, refuse: bool) -> None:
+    def _report_oversize(self, shapes: Shapes, refuse: bool, quiet: bool) -> None:
         first = min(self.oversize)
         found = ",".join(map(str, shapes.longest[first][: len(self.level_sizes)]))
         allowed = ",".join(map(str, self.level_sizes))
@@ -97,10 +102,11 @@ class SessionSource(BaseWrapperDataset):
                 self.name,
                 self.first_line + first,
             )
-        logger.warning(
+        logger.log(
+            logging.DEBUG if quiet else logging.WARNING,
             f"{self.name}: {len(self.oversize)} of {len(shapes.tokens)} sessions are larger than "
             "the model and are cut to fit, oldest queries first "
-            f"(first: line {self.first_line + first}: {reason})"
+            f"(first: line {self.first_line + first}: {reason})",
         )
 
     def _refuse_empty_queries(self, shapes: Shapes) -> None:
@@ -172,12 +178,8 @@ class SessionToQueryDataset(LanguagePairDataset):
         max_sentences: Optional[int] = None,
         required_batch_size_multiple: int = 1,
     ) -> List[np.ndarray]:
-        if self.batching.padding_is_free:
-            tokens = np.maximum(self.src_sizes[indices], self.tgt_sizes[indices])
-            return fill_batches(indices, tokens, max_tokens, max_sentences)
-        # fairseq 0.12.3 drops the last batch if its size is not a multiple of
-        # --required-batch-size-multiple (8 by default), in generation too.
-        return super().batch_by_size(indices, max_tokens, max_sentences, 1)
+        tokens, queries = self.num_tokens_vec(indices), self.src.shapes.queries[indices]
+        return self.batching.batches(indices, tokens, queries, max_tokens, max_sentences)
 
 
 def _refuse_empty_targets(target: FairseqDataset, name: str) -> None:

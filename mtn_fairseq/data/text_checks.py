@@ -4,13 +4,27 @@ from pathlib import Path
 from typing import Iterator, Tuple
 
 from ..errors import InputError
-from .session_text import is_separator
+from .session_text import BYTE_ORDER_MARK, NUL, escape, find_symbol, is_separator
 
+_NO_PAIRS = "check the filters of the preparation"
 _UTF8 = "save it as UTF-8, for example with `iconv -f latin1 -t utf-8`"
+
+# Characters that no line may have: why, and what to do.
+_REFUSED = {
+    "\r": (
+        "a carriage return within the line, where fairseq would start a new one",
+        "take it out, for example with `tr -d '\\r'`",
+    ),
+    BYTE_ORDER_MARK: (
+        "a byte order mark, which would be part of a word",
+        r"save it as UTF-8 without one, for example with `sed 's/\xEF\xBB\xBF//g'`",
+    ),
+    NUL: ("a NUL character", "take it out, for example with `tr -d '\\0'`"),
+}
 
 
 def numbered_lines(path: Path) -> Iterator[Tuple[int, str]]:
-    """Lines with their numbers; an error with file and line where the text is not UTF-8."""
+    """Lines with their numbers; an error with file and line where they are not plain UTF-8."""
     if not path.is_file():
         raise InputError("no such file", "check the path, or run the preparation first", path)
     with open(path, "rb") as stream:
@@ -20,18 +34,39 @@ def numbered_lines(path: Path) -> Iterator[Tuple[int, str]]:
             except UnicodeDecodeError as error:
                 reason = f"not UTF-8 at byte {error.start + 1} of the line"
                 raise InputError(reason, _UTF8, path, number) from None
-            if "\r" in line:
-                raise InputError(
-                    "a carriage return within the line, where fairseq would start a new one",
-                    "take it out, for example with `tr -d '\\r'`",
-                    path,
-                    number,
-                )
+            for character, (reason, remedy) in _REFUSED.items():
+                if character in line:
+                    raise InputError(reason, remedy, path, number)
             yield number, line
 
 
+def session_lines(path: Path) -> Iterator[Tuple[int, str]]:
+    """`numbered_lines` of session text: no word of it is a symbol of fairseq."""
+    for number, line in numbered_lines(path):
+        _check_symbols(line, path, number)
+        yield number, line
+
+
+def check_text(path: Path) -> None:
+    """Refuse text that is not to be binarised, whether of sessions or of next queries."""
+    if not sum(1 for _ in session_lines(path)):
+        raise InputError("no pairs", _NO_PAIRS, path)
+
+
+def _check_symbols(line: str, path: Path, number: int) -> None:
+    symbol = find_symbol(line)
+    if symbol is not None:
+        raise InputError(
+            f"{symbol} in the text, which fairseq would read as a symbol of its own",
+            f"write typed symbols escaped, as `{escape(symbol)}`",
+            path,
+            number,
+        )
+
+
 def check_session(line: str, path: Path, number: int) -> None:
-    """Refuse a source line that has no query or an empty one."""
+    """Refuse a source line that has no query, an empty one, or a symbol of fairseq."""
+    _check_symbols(line, path, number)
     words = line.split()
     if not words:
         raise InputError("empty line", "a source line needs at least one query", path, number)
@@ -49,7 +84,8 @@ def check_session(line: str, path: Path, number: int) -> None:
 
 
 def check_next_query(line: str, path: Path, number: int) -> None:
-    """Refuse a target line that is not one query."""
+    """Refuse a target line that is not one query, or has a symbol of fairseq."""
+    _check_symbols(line, path, number)
     words = line.split()
     if not words:
         raise InputError("empty query", "remove the line from both files", path, number)
@@ -78,5 +114,5 @@ def check_pairs(prefix: str, source: str = "session", target: str = "next") -> i
             min(source_count, target_count) + 1,
         )
     if not source_count:
-        raise InputError("no pairs", "check the filters of the preparation", source_path)
+        raise InputError("no pairs", _NO_PAIRS, source_path)
     return source_count

@@ -11,7 +11,7 @@ import torch
 from fairseq.data import FairseqDataset, data_utils
 from torch import Tensor
 
-from .batching import fill_batches, like_shapes_together
+from .batching import like_shapes_together
 from .flat_lines import FlatLines, pieces, read_lines
 from .session_to_query_dataset import SessionToQueryDataset
 
@@ -25,14 +25,48 @@ class WholeSessionDataset(FairseqDataset):
 
     def __init__(self, pairs: SessionToQueryDataset) -> None:
         self.pairs = pairs
-        self.first, self.last = find_sessions(pairs)
-        shapes = pairs.src.shapes
+        self.sessions = find_sessions(pairs)
+        self._begin_examples_at(self.sessions)
+
+    def _begin_examples_at(self, first: np.ndarray) -> None:
+        pairs, shapes = self.pairs, self.pairs.src.shapes
+        self.first, self.last = first, np.append(first[1:], len(pairs)) - 1
         ends = np.concatenate([[0], np.cumsum(pairs.tgt_sizes)])
-        self.target_tokens = ends[self.last + 1] - ends[self.first]
-        self.longest_target = np.maximum.reduceat(pairs.tgt_sizes, self.first)
+        self.target_tokens = ends[self.last + 1] - ends[first]
+        self.longest_target = np.maximum.reduceat(pairs.tgt_sizes, first)
         self.source_tokens = shapes.tokens[self.last]
         self.queries = shapes.queries[self.last]
         self.longest_query = shapes.longest[self.last, 0]
+
+    def split_to_fit(
+        self, max_tokens: Optional[int] = None, max_sizes: Optional[Tuple[int, int]] = None
+    ) -> None:
+        """A session that is too large for a batch becomes several examples, each some of its pairs.
+
+        A pair that is too large by itself becomes an example of its own, which is left out as it
+        would be among pairs.
+
+        Args:
+            max_tokens: of a batch
+            max_sizes: longest source and longest target
+        """
+        self._begin_examples_at(self.sessions)
+        most = max_tokens or np.inf
+        max_source, max_target = np.broadcast_to(np.minimum(max_sizes or np.inf, most), 2)
+        sources, targets = self.pairs.src.shapes.tokens, self.pairs.tgt_sizes
+        fits = (sources <= max_source) & (targets <= max_target)
+        too_large = (self.target_tokens > most) | ~np.logical_and.reduceat(fits, self.first)
+        begins = np.zeros(len(self.pairs), bool)
+        begins[self.sessions] = True
+        for session in np.flatnonzero(too_large).tolist():
+            tokens = 0
+            for line in range(self.first[session], self.last[session] + 1):
+                tokens += targets[line]
+                if tokens > most or not fits[line] or not fits[line - 1]:
+                    begins[line] = True
+                if begins[line]:
+                    tokens = targets[line]
+        self._begin_examples_at(np.flatnonzero(begins))
 
     def __len__(self) -> int:
         return len(self.first)
@@ -113,18 +147,16 @@ class WholeSessionDataset(FairseqDataset):
         max_sentences: Optional[int] = None,
         required_batch_size_multiple: int = 1,
     ) -> List[np.ndarray]:
-        if self.pairs.batching.padding_is_free:
-            tokens = self.num_tokens_vec(indices)
-            return fill_batches(indices, tokens, max_tokens, max_sentences)
-        return super().batch_by_size(indices, max_tokens, max_sentences, 1)  # see the pairs'
+        tokens, queries = self.num_tokens_vec(indices), self.queries[indices]
+        return self.pairs.batching.batches(indices, tokens, queries, max_tokens, max_sentences)
 
     @property
     def supports_prefetch(self) -> bool:
         return False
 
 
-def find_sessions(pairs: SessionToQueryDataset) -> Tuple[np.ndarray, np.ndarray]:
-    """First and last line of each session: a line goes on the one above it if its source is that
+def find_sessions(pairs: SessionToQueryDataset) -> np.ndarray:
+    """The first line of each session: a line goes on the one above it if its source is that
     line's source, `<q>`, and that line's target. A source that was cut to fit stands alone."""
     lines = len(pairs)
     sizes = pairs.src.shapes.tokens
@@ -136,8 +168,7 @@ def find_sessions(pairs: SessionToQueryDataset) -> Tuple[np.ndarray, np.ndarray]
     for start, stop in pieces(lines):
         candidates = start + np.flatnonzero(goes_on[start:stop])
         goes_on[candidates] = _go_on(pairs, candidates, start, stop)
-    first = np.flatnonzero(~goes_on)
-    return first, np.append(first[1:], lines) - 1
+    return np.flatnonzero(~goes_on)
 
 
 def _go_on(pairs: SessionToQueryDataset, lines: np.ndarray, start: int, stop: int) -> np.ndarray:

@@ -21,6 +21,7 @@ from torch.nn.functional import logsigmoid
 
 from ..modules.copyable_words import NOTHING, SLOTS
 from ..modules.pointer import Pointer
+from .without_unknown import forbids_unknown
 
 Parts = Tuple[EnsembleModel, BeamSearch, int]  # what is asked, what picks, of how many words
 
@@ -28,7 +29,7 @@ SPECIALS = 4  # <s>, <pad>, </s>, <unk>: fairseq treats them by index, so they k
 
 
 class NarrowSequenceGenerator(SequenceGenerator):
-    """The hypotheses of fairseq's generator, sooner.
+    """The hypotheses of fairseq's generator, sooner; where scores are exactly equal, maybe another.
 
     Prefixes, constraints, language models and the like look at whole distributions; with any of
     these it is fairseq's generator.
@@ -37,6 +38,7 @@ class NarrowSequenceGenerator(SequenceGenerator):
     model: EnsembleModel
     search: BeamSearch
     vocab_size: int
+    unk_penalty: float
 
     def __init__(
         self, models: List[FairseqEncoderDecoderModel], tgt_dict: Dictionary, **options: Any
@@ -68,10 +70,14 @@ class NarrowSequenceGenerator(SequenceGenerator):
     ) -> List[List[Dict[str, Tensor]]]:
         narrow = self.can_be_narrow and prefix_tokens is None and constraints is None
         self.model, self.search, self.vocab_size = self.narrow if narrow else self.wide
+        self.penalty_behind_prefix = self.unk_penalty
+        if prefix_tokens is not None and forbids_unknown(self):
+            self.unk_penalty = 0.0  # a given `<unk>` keeps its score
         try:
             with torch.inference_mode():  # a tenth less time for a single session
                 found = super()._generate(sample, prefix_tokens, constraints, bos_token)
         finally:
+            self.unk_penalty = self.penalty_behind_prefix
             self.narrow[0].share_codes_among(1)  # as anybody else expects the model
         # Copies are ordinary tensors; fairseq-generate changes some in place.
         return [
@@ -81,6 +87,19 @@ class NarrowSequenceGenerator(SequenceGenerator):
             ]
             for hypotheses in found
         ]
+
+    def _prefix_tokens(
+        self,
+        step: int,
+        lprobs: Tensor,
+        scores: Tensor,
+        tokens: Tensor,
+        prefix_tokens: Tensor,
+        beam_size: int,
+    ) -> Tuple[Tensor, Tensor, Tensor]:
+        if step + 1 == prefix_tokens.size(1):
+            self.unk_penalty = self.penalty_behind_prefix
+        return super()._prefix_tokens(step, lprobs, scores, tokens, prefix_tokens, beam_size)
 
 
 class NarrowModel(EnsembleModel):

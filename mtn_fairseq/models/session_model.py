@@ -77,6 +77,11 @@ class SessionModel(FairseqEncoderDecoderModel):
         self.decoder.pointer = pointer
         self.encoder.columns = Columns(len(dictionary), structure)
 
+    def columns_of(self, src_tokens: Tensor, target: Tensor) -> Tensor:
+        """(B, T), (B, T') -> (B, T'): where the distribution of a model that copies has them."""
+        unk, read = self.decoder.dictionary.unk(), self.encoder.source(src_tokens)
+        return self.encoder.columns.of_targets(src_tokens, target, unk, read)
+
     @property
     def copies(self) -> bool:
         return getattr(self.decoder, "pointer", None) is not None

@@ -5,7 +5,7 @@ that it does not have: the first such word of a session stands in the first slot
 columns of a session do not depend on its batch, and are the same while the session grows.
 """
 
-from typing import Dict, List, NamedTuple, Sequence
+from typing import Dict, List, NamedTuple, Optional, Sequence
 
 import torch
 from torch import Tensor
@@ -48,10 +48,18 @@ class Columns:
         same = read.unsqueeze(2).eq(src_tokens.unsqueeze(1))
         return self.of(src_tokens).unsqueeze(1).masked_fill(~same, NOTHING).amax(2)
 
-    def of_targets(self, src_tokens: Tensor, target: Tensor, unk: int) -> Tensor:
-        """(B, T), (B, T') -> (B, T'): the column of each target token, one pair a source."""
-        words = src_tokens.unsqueeze(1).expand(-1, target.size(1), -1)
-        columns = self.of(src_tokens).unsqueeze(1).expand_as(words)
+    def of_targets(
+        self, src_tokens: Tensor, target: Tensor, unk: int, read: Optional[Tensor] = None
+    ) -> Tensor:
+        """(B, T), (B, T') -> (B, T'): the column of each target token, one pair per source.
+
+        Args:
+            read: (B, T'') what a model reads of each source: only its words can be copied; all of
+                the source, if not given
+        """
+        read = src_tokens if read is None else read
+        words = read.unsqueeze(1).expand(-1, target.size(1), -1)
+        columns = self.of_part(src_tokens, read).unsqueeze(1).expand_as(words)
         return columns_of_targets(target, words, columns, unk)
 
     def words_of(self, src_tokens: Tensor, columns: Tensor, counts: List[int]) -> Tensor:

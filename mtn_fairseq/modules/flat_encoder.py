@@ -40,7 +40,7 @@ class FlatEncoder(PackedEncoder):
         return encoder_out
 
     def source(self, src_tokens: Tensor) -> Tensor:
-        """(B, T) -> (B, T): what is read of it."""
+        """(B, T) -> (B, T'): what is read of it."""
         return flat_source(src_tokens, self.source_context, self.separators, self.padding_idx)
 
     def copyable(self, src_tokens: Tensor, source: Tensor, codes: Tensor) -> Optional[Copyable]:

@@ -81,6 +81,10 @@ class MTNEncoder(FairseqEncoder):
             **({} if copyable is None else {"copyable": list(copyable)}),
         }
 
+    def source(self, src_tokens: Tensor) -> Tensor:
+        """(B, T) -> (B, T): all of it is read, and can be copied."""
+        return src_tokens
+
     def copyable(
         self, src_tokens: Tensor, layout: SessionLayout, codes: Tensor
     ) -> Optional[Copyable]:

@@ -42,7 +42,7 @@ class FlatLSTMEncoder(FairseqEncoder):
     ) -> EncoderOut:
         """src_tokens (B, T) -> codes (T, B, 2·hidden) and the last states of both directions."""
         padding = self.lstm.padding_idx
-        tokens = flat_source(src_tokens, self.source_context, self.separators, padding)
+        tokens = self.source(src_tokens)
         tokens = convert_padding_direction(tokens, padding, left_to_right=True)
         lengths = tokens.ne(padding).sum(1)
         tokens = tokens[:, : int(lengths.max())]
@@ -59,6 +59,11 @@ class FlatLSTMEncoder(FairseqEncoder):
             "cell": [cell[0]],
             "copyable": copyable,
         }
+
+    def source(self, src_tokens: Tensor) -> Tensor:
+        """(B, T) -> (B, T'): what is read of it."""
+        padding = self.lstm.padding_idx
+        return flat_source(src_tokens, self.source_context, self.separators, padding)
 
     def reorder_encoder_out(self, encoder_out: EncoderOut, new_order: Tensor) -> EncoderOut:
         return reorder(encoder_out, new_order)

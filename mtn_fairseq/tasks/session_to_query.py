@@ -4,7 +4,7 @@ import logging
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Optional, Type
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type
 
 import numpy as np
 import torch
@@ -27,16 +27,30 @@ from ..data.session_dictionary import (
     SessionDictionary,
     build_session_dictionary,
     find_separators,
+    fingerprint,
 )
 from ..data.session_sentencepiece import SessionSentencepiece, SessionSentencepieceConfig
-from ..data.session_text import QUERY_SEPARATOR, join_units
+from ..data.session_text import (
+    QUERY_SEPARATOR,
+    escape_symbols,
+    join_units,
+    without_unseen,
+)
 from ..data.session_to_query_dataset import SessionSource, SessionToQueryDataset, TokenLines
 from ..data.spelled_words import UnknownWords
+from ..data.text_checks import check_session
 from ..data.whole_sessions import WholeSessionDataset
 from ..data.word_pieces import MODEL, has_pieces
 from ..errors import InputError
 from ..flags import one_int_per_level
+from ..generation.copied_words import columns_of, put_words
 from ..generation.narrow_beam_search import NarrowSequenceGenerator
+from ..generation.without_unknown import (
+    Hypotheses,
+    drop_unknown,
+    forbid_unknown,
+    forbids_unknown,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -74,11 +88,21 @@ class SessionToQueryConfig(TranslationConfig):
             "pairs as they stand in the data. Validation and test always do"
         },
     )
-    train_batches: ChoiceEnum(["auto", "random", "alike"]) = field(  # type: ignore[valid-type]
+    train_batches: ChoiceEnum(  # type: ignore[valid-type]
+        ["auto", "random", "alike", "by-queries"]
+    ) = field(
         default="auto",
         metadata={
-            "help": "examples of a training batch: drawn at random, so that a model learns more, "
-            "or of like shape, with less padding; 'auto': random where padding costs nothing"
+            "help": "examples of a training batch: 'random' ones, so that a model learns more; "
+            "'alike' in shape, with less padding; 'by-queries': random ones of the same number of "
+            "queries, as in the paper; 'auto': random where padding costs nothing, else alike"
+        },
+    )
+    generate_unknown: bool = field(
+        default=False,
+        metadata={
+            "help": "let suggestions contain <unk>, which the paper's way of scoring needs; by "
+            "default none does, and --unkpen has no effect"
         },
     )
 
@@ -89,6 +113,9 @@ _NOT_HERE = {
     "load_alignments": "there are no alignments between sessions and next queries",
     "num_batch_buckets": "sessions are batched by shape already",
 }
+
+
+_DICTIONARY = "dictionary"  # in the state of the task: its fingerprint
 
 
 @register_task("session_to_query", dataclass=SessionToQueryConfig)
@@ -110,9 +137,9 @@ class SessionToQueryTask(TranslationTask):
         self.skips_padding = False
         self.batches_described = False  # once is enough
         self.lines_answered = 0  # by fairseq-interactive, which numbers each buffer from 0
-        self.separators: List[int] = find_separators(
-            src_dict, str(Path(utils.split_paths(cfg.data)[0]) / f"dict.{cfg.source_lang}.txt")
-        )
+        self.dictionary_file = Path(utils.split_paths(cfg.data)[0]) / f"dict.{cfg.source_lang}.txt"
+        self.separators: List[int] = find_separators(src_dict, str(self.dictionary_file))
+        self.state.merge_state_dict({_DICTIONARY: fingerprint(src_dict)})  # fairseq saves it
         if src_dict != tgt_dict:
             raise InputError(
                 "sessions and next queries have different dictionaries",
@@ -152,6 +179,21 @@ class SessionToQueryTask(TranslationTask):
     ) -> Dictionary:
         return build_session_dictionary(filenames, workers, threshold, nwords, padding_factor)
 
+    def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
+        self.check_state_dict(state_dict)
+        super().load_state_dict(state_dict)
+
+    def check_state_dict(self, state_dict: Dict[str, Any]) -> None:
+        """Refuse the state of a task with another dictionary; older checkpoints do not tell."""
+        ours = self.state_dict()[_DICTIONARY]
+        if state_dict.get(_DICTIONARY, ours) != ours:
+            raise InputError(
+                "not the dictionary that the checkpoint was trained with",
+                "use the data folder of that training, or binarise the new text with --srcdict and "
+                "its dictionary",
+                self.dictionary_file,
+            )
+
     def load_dataset(
         self, split: str, epoch: int = 1, combine: bool = False, **kwargs: object
     ) -> None:
@@ -182,15 +224,48 @@ class SessionToQueryTask(TranslationTask):
             logger.info(f"{prefix}: {len(pairs)} pairs of {len(self.datasets[split])} sessions")
 
     def get_batch_iterator(
-        self, dataset: FairseqDataset, *args: Any, **options: Any
+        self,
+        dataset: FairseqDataset,
+        max_tokens: Optional[int] = None,
+        max_sentences: Optional[int] = None,
+        max_positions: Optional[Tuple[int, int]] = None,
+        **options: Any,
     ) -> EpochBatchIterator:
-        batches = super().get_batch_iterator(dataset, *args, **options)
+        if isinstance(dataset, WholeSessionDataset):
+            dataset.split_to_fit(max_tokens, max_positions)
+        batches = super().get_batch_iterator(
+            dataset, max_tokens, max_sentences, max_positions, **options
+        )
         if dataset is self.datasets.get(self.cfg.train_subset) and not self.batches_described:
+            if not batches.frozen_batches:
+                raise InputError(
+                    f"no pair of the training data fits into --max-tokens {max_tokens}", "raise it"
+                )
             rows = [dataset.row_lengths(np.asarray(batch)) for batch in batches.frozen_batches]
             remark = ", which only attention sees" if self.skips_padding else ""
             logger.info(f"training: {describe_batches(rows)}{remark}")
             self.batches_described = True
         return batches
+
+    def get_interactive_tokens_and_lengths(
+        self, lines: List[str], encode_fn: Callable[[str], str]
+    ) -> Tuple[List[Tensor], List[int]]:
+        """For fairseq-interactive, which has to answer the lines behind a bad one.
+
+        A line that is no session is reported and read as an empty one, of length 0: see
+        `inference_step`.
+        """
+        tokens, lengths = super().get_interactive_tokens_and_lengths(lines, encode_fn)
+        for place, line in enumerate(lines):
+            before = self.lines_answered + place
+            try:
+                check_session(escape_symbols(without_unseen(line)), Path("input"), before + 1)
+                opened = self._open([tokens[place]], to_be_shown=False)
+                self._session_source(opened, "input", lines_before=before, quiet=True)
+            except InputError as error:
+                logger.warning(f"no suggestions: {error}")
+                tokens[place], lengths[place] = torch.tensor([self.src_dict.eos()]), 0
+        return tokens, lengths
 
     def build_dataset_for_inference(
         self,
@@ -200,7 +275,10 @@ class SessionToQueryTask(TranslationTask):
     ) -> SessionToQueryDataset:
         self.unknown_words.forget_if_many()
         lines = self._open(src_tokens, to_be_shown=True)
-        source = self._session_source(lines, "input", self.lines_answered)
+        no_sessions = [place for place, length in enumerate(src_lengths) if not length]
+        source = self._session_source(
+            lines, "input", lines_before=self.lines_answered, no_sessions=no_sessions
+        )
         self.lines_answered += len(src_tokens)
         return SessionToQueryDataset(source, self.src_dict, constraints=constraints)
 
@@ -278,7 +356,12 @@ class SessionToQueryTask(TranslationTask):
         scoring = getattr(args, "score_reference", False)
         if seq_gen_cls is None and not aligned and not scoring:
             seq_gen_cls = NarrowSequenceGenerator
-        return super().build_generator(models, args, seq_gen_cls, **others)
+        generator = super().build_generator(models, args, seq_gen_cls, **others)
+        if not scoring and not self.cfg.generate_unknown:
+            if getattr(args, "unkpen", 0):
+                logger.warning("--unkpen has no effect without --generate-unknown")
+            forbid_unknown(generator)
+        return generator
 
     def inference_step(
         self,
@@ -287,32 +370,27 @@ class SessionToQueryTask(TranslationTask):
         sample: Dict[str, Any],
         prefix_tokens: Optional[Tensor] = None,
         constraints: Optional[Tensor] = None,
-    ) -> List[List[Dict[str, Tensor]]]:
+    ) -> Hypotheses:
         # fairseq 0.12.3's diverse beam search takes ids, numbers of lines, for places in a batch.
         sample = {key: value for key, value in sample.items() if key != "id"}
-        if not self.copies:
-            return super().inference_step(generator, models, sample, prefix_tokens, constraints)
-        source, columns = sample["net_input"]["src_tokens"], models[0].encoder.columns
-        unk = self.tgt_dict.unk()
-        if isinstance(generator, SequenceScorer):
-            sample["target"] = columns.of_targets(source, sample["target"], unk)
-        if prefix_tokens is not None:
-            prefix_tokens = columns.of_targets(source, prefix_tokens, unk)
+        source = sample["net_input"]["src_tokens"]
+        if self.copies and isinstance(generator, SequenceScorer):
+            sample["target"] = columns_of(models, source, sample["target"])
+        if self.copies and prefix_tokens is not None:
+            prefix_tokens = columns_of(models, source, prefix_tokens)
         found = super().inference_step(generator, models, sample, prefix_tokens, constraints)
-        hypotheses = [hypothesis for each in found for hypothesis in each]
-        if not hypotheses:
-            return found
-        tokens = [hypothesis["tokens"] for hypothesis in hypotheses]
-        counts = [sum(len(hypothesis["tokens"]) for hypothesis in each) for each in found]
-        words = columns.words_of(source, torch.cat(tokens), counts)
-        for hypothesis, its_words in zip(hypotheses, words.split([len(each) for each in tokens])):
-            hypothesis["tokens"] = its_words
-        return found
+        if self.copies:
+            put_words(found, source, models[0].encoder.columns)
+        if forbids_unknown(generator):
+            found = drop_unknown(found, self.tgt_dict.unk())
+        is_session = source.ne(self.src_dict.pad()).sum(1).gt(1).tolist()  # not an end alone
+        return [beam if wanted else [] for beam, wanted in zip(found, is_session)]
 
     def _batching(self) -> Batching:
         wanted = str(self.cfg.train_batches)
-        random = wanted == "random" or (wanted == "auto" and self.skips_padding)
-        return Batching(random, padding_is_free=random and self.skips_padding)
+        by_queries = wanted == "by-queries"
+        random = wanted == "random" or by_queries or (wanted == "auto" and self.skips_padding)
+        return Batching(random, random and self.skips_padding, by_queries)
 
     def _open(self, lines: TokenLines, to_be_shown: bool) -> OpenLines:
         """With the unknown words, for a model that can copy them."""
@@ -320,7 +398,7 @@ class SessionToQueryTask(TranslationTask):
         opened = OpenLines(lines, len(self.src_dict), words)
         return opened.learn_words() if to_be_shown else opened
 
-    def _session_source(self, lines: TokenLines, name: str, lines_before: int = 0) -> SessionSource:
+    def _session_source(self, lines: TokenLines, name: str, **options: Any) -> SessionSource:
         return SessionSource(
             lines,
             self.separators,
@@ -328,7 +406,7 @@ class SessionToQueryTask(TranslationTask):
             self.longest_source,
             refuse_oversize=str(self.cfg.oversize) == "refuse",
             name=name,
-            lines_before=lines_before,
+            **options,
         )
 
 

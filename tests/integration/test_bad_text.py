@@ -4,13 +4,14 @@ Whatever is wrong is said in one line with its place and a remedy, the exit code
 nothing half written stays behind.
 """
 
-import os
 import re
+import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
+import processes
 import pytest
 
 from mtn_fairseq.cli.check_text import main as check_text
@@ -41,21 +42,16 @@ BAD = {  # name: lines of the source, lines of the target, where, what
     "lengths_differ": ("a\nb\nc\n", "d\ne\n", "session:3", "3 lines, but .*next has 2"),
     "not_utf8": (b"a\ncaf\xe9\n", b"b\nc\n", "session:2", "not UTF-8 at byte 4"),
     "empty_target": ("a\nb\n", "c\n\n", "next:2", "empty query"),
+    "symbol": ("a\nb <pad> c\n", "c\nd\n", "session:2", "<pad> in the text"),
+    "byte_order_mark": ("\ufeffa\nb\n", "c\nd\n", "session:1", "a byte order mark"),
     "typed_separator": ("a\nb\n", "c\nd <q> e\n", "next:2", "a separator in the next query"),
 }
 
 
 def run(command, *arguments):
-    """A fairseq command, as installed beside this interpreter; not in the source tree."""
-    # An absolute path stays what it is.
-    program = Path(sys.executable).parent / command
-    return subprocess.run(
-        [str(part) for part in (program, *arguments)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"},
-        cwd="/",
-        capture_output=True,
-        encoding="utf-8",
-    )
+    """A command as it is installed; not in the source tree."""
+    line = shlex.join(map(str, (command, *arguments)))
+    return processes.run(line, status=processes.ANY, folder="/", PYTHONWARNINGS="ignore")
 
 
 def succeeds(*command):
@@ -128,12 +124,22 @@ def test_check_text_as_a_process(tmp_path):
     fails(message, sys.executable, "-m", "mtn_fairseq.cli.check_text", good, prefix)
 
 
-@pytest.mark.parametrize("name", sorted(set(BAD) - {"empty_target"}))  # seconds each
+@pytest.mark.parametrize(
+    "name", sorted(set(BAD) - {"empty_target", "byte_order_mark"})
+)  # seconds each
 def test_preprocess_names_the_place_and_writes_nothing(tmp_path, name):
     prefix, message = bad_text(tmp_path, name)
     fails(message, *binarise(prefix, tmp_path / "bin", *PLUGIN))
     written = {path.name for path in (tmp_path / "bin").glob("*")}
     assert written <= {"preprocess.log"}
+
+
+def test_preprocess_refuses_an_empty_test_set(work, data, tmp_path):
+    """With --srcdict, where fairseq asks the task about no text."""
+    empty = write(tmp_path, "test", "", "")
+    known = [*PLUGIN, "--srcdict", data / "dict.session.txt", "--testpref", empty]
+    command = binarise(work / "text/train", tmp_path / "bin", *known)
+    fails(rf"^{re.escape(str(empty))}\.session: no pairs; ", *command)
 
 
 # --- binarised data -------------------------------------------------------------------------------
@@ -232,10 +238,33 @@ def test_train_refuses_the_dictionary_of_another_task(data, tmp_path):
 # --- checkpoints ----------------------------------------------------------------------------------
 
 
-def test_generate_refuses_the_checkpoint_of_another_dictionary(data, model, tmp_path):
-    folder = with_dictionary(data, tmp_path / "bin", lambda text: text + "word 1\n")
-    message = "^checkpoint of another size: .*; use the data folder"
-    fails(message, *generate(folder, model[0], *SIZES))
+def test_commands_refuse_the_checkpoint_of_another_dictionary(data, model, tmp_path):
+    """Of the same size, too: the words in another order."""
+
+    def reverse(text):
+        separators, words = text.splitlines()[:2], text.splitlines()[2:]
+        return "\n".join([*separators, *reversed(words)]) + "\n"
+
+    longer = with_dictionary(data, tmp_path / "longer", lambda text: text + "word 1\n")
+    folder = with_dictionary(data, tmp_path / "bin", reverse)
+    message = r"^{}/dict\.session\.txt: not the dictionary .* checkpoint .*; use the data folder"
+    fails(message.format(longer), *generate(longer, model[0], *SIZES))
+    fails(message.format(folder), *generate(folder, model[0], *SIZES))
+    flags = [*MTN, *CHANNELS, *SIZES, "--finetune-from-model", model[0]]
+    fails(message.format(folder), *train(folder, tmp_path / "save", *flags))
+    assert not list((tmp_path / "save").glob("*.pt"))
+
+
+def test_generate_refuses_a_checkpoint_with_one_bit_changed(data, model, tmp_path):
+    content = bytearray(Path(model[0]).read_bytes())
+    with ZipFile(model[0]) as archive:  # within a weight: what is between the parts is padding
+        largest = max(archive.infolist(), key=lambda part: part.file_size)
+        weight = archive.read(largest)
+    content[content.index(weight) + len(weight) // 2] ^= 1
+    changed = tmp_path / "checkpoint.pt"
+    changed.write_bytes(content)
+    message = rf"^{re.escape(str(changed))}: damaged checkpoint: .*; give a checkpoint"
+    fails(message, *generate(data, changed, *SIZES))
 
 
 def test_train_refuses_the_checkpoint_of_other_layers(data, model, tmp_path):

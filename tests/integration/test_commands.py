@@ -109,14 +109,17 @@ def test_diverse_beam_search(trained):
     assert "Generate test with beam=4" in out.stdout
 
 
-def test_interactive_answers_a_typed_session(trained):
+def test_interactive_answers_typed_sessions_whatever_comes_between(trained, tmp_path):
+    """An empty line has no suggestions; a byte that is no UTF-8 is part of an unknown word."""
     _, text, data, checkpoint = trained
-    session = (text / "test.session").read_text().splitlines()[-1]
+    session = (text / "test.session").read_bytes().splitlines()[-1]
+    (tmp_path / "typed").write_bytes(b"\n".join([session, b"", b"caf\xe9", session, b""]))
     out = run(
-        f"fairseq-interactive {data} {PLUGIN} --path {checkpoint} --cpu --beam 3 --nbest 3 {SHORT}",
-        stdin=session + "\n",
-    )
-    assert len(re.findall(r"^D-0\t", out.stdout, re.MULTILINE)) == 3
+        f"sh -c 'fairseq-interactive {data} {PLUGIN} --path {checkpoint} --cpu --beam 3 --nbest 3"
+        f" {SHORT} < {tmp_path}/typed'"
+    ).stdout
+    assert re.findall(r"^S-(\d)\t", out, re.MULTILINE) == ["0", "1", "2", "3"]
+    assert re.findall(r"^D-(\d)\t", out, re.MULTILINE) == ["0"] * 3 + ["2"] * 3 + ["3"] * 3
 
 
 def test_resumed_training_equals_uninterrupted(trained, tmp_path):

@@ -100,14 +100,18 @@ def test_generate(data, trained, tmp_path):
 
 
 def test_interactive(data, trained):
-    """Also with words that came long before, and in batches that are answered in another order."""
+    """Also with words that came long before, and in batches that are answered in another order.
+
+    What fairseq would read as its symbols is a word too, as prepared text has it.
+    """
     sessions = ["red ööö", "blue qqq <q> buy qqq", "red ß", "old ööö <q> buy ööö"]
+    symbols = {"\ufeffred <pad> <s> car": r"red \<pad> \<s> car", r"red \</s>": r"red \</s>"}
     out = run(
         f"fairseq-interactive {data}/data-bin {PLUGIN} --path {trained} --cpu --beam 3"
         " --max-len-b 6 --buffer-size 4 --batch-size 2",
-        stdin="".join(f"{session}\n" for session in sessions),
+        stdin="".join(f"{session}\n" for session in (*sessions, *symbols)),
     ).stdout
-    assert re.findall(r"^S-\d+\t(.*)$", out, re.M) == sessions
+    assert re.findall(r"^S-\d+\t(.*)$", out, re.M) == [*sessions, *symbols.values()]
     answers = re.findall(r"^D-\d+\t\S+\t(.*)$", out, re.M)
     things = ["ööö", "qqq", "ß", "ööö"]
     assert sum(thing in answer.split() for thing, answer in zip(things, answers)) >= 3

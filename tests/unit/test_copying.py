@@ -2,11 +2,13 @@
 
 import copy
 import random
+from argparse import Namespace
 
 import pytest
 import torch
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 from fairseq.sequence_generator import SequenceGenerator
+from fairseq.sequence_scorer import SequenceScorer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sessions import (
@@ -282,6 +284,28 @@ def test_a_target_before_all_words_copies_none():
     assert copying.share[0, 0].tolist() == [0] * 4
     assert copying.words[0].tolist() == [[NOTHING] * 4, [NOTHING, NOTHING, 10, 11]]
     assert copying.share[0, 1].sum().item() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", COPYING_MODELS)
+def test_scores_of_references_and_prefixes_are_those_of_validation(name):
+    """An unknown word that the model did not read cannot be copied: it is `<unk>` everywhere."""
+    task, model = build(*COPYING_MODELS[name])
+    session, target = make([[X, W], [Y, W + 1]], [Q]), [X, Y, Z, W + 2, EOS]
+    source, lengths = batch([session])
+    inputs = {"src_tokens": source, "src_lengths": lengths}
+    inputs["prev_output_tokens"] = torch.tensor([[EOS, *target[:-1]]])
+    sample = {"target": torch.tensor([target]), "net_input": inputs, "ntokens": 5, "nsentences": 1}
+    output = model(**inputs)
+    wanted = model.get_targets(sample, output)[0]
+    log_probs = model.get_normalized_probs(output, log_probs=True)[0]
+    expected = log_probs.gather(1, wanted.unsqueeze(1)).squeeze(1).float()
+    ((scored,),) = task.inference_step(SequenceScorer(DICTIONARY), [model], sample)
+    assert_close(scored["positional_scores"].float(), expected.detach(), TOLERANCE)
+    assert (UNK in scored["tokens"].tolist()[:2]) == name.endswith("-last")
+    generator = task.build_generator([model], Namespace(beam=2, max_len_b=8))
+    prefix = sample["target"][:, :4]
+    for hypothesis in task.inference_step(generator, [model], sample, prefix_tokens=prefix)[0]:
+        assert_close(hypothesis["positional_scores"][:4].float(), expected[:4].detach(), TOLERANCE)
 
 
 # --- invariances, with unknown words --------------------------------------------------------------

@@ -1,9 +1,15 @@
 """The dictionary of session data: separators in fixed places, words counted once a query."""
 
 import pytest
+from fairseq.binarizer import FileBinarizer, VocabularyDatasetBinarizer
 from fairseq.data import Dictionary
 
-from mtn_fairseq.data.session_dictionary import build_session_dictionary, find_separators
+from mtn_fairseq.data.session_dictionary import (
+    SessionDictionary,
+    build_session_dictionary,
+    find_separators,
+    fingerprint,
+)
 from mtn_fairseq.errors import InputError
 from mtn_fairseq.tasks.session_to_query import SessionToQueryTask
 
@@ -142,3 +148,105 @@ def test_validation_text_beside_the_training_text_is_checked_too(files, tmp_path
     (tmp_path / "valid.next").write_text("b\nb\n")
     with pytest.raises(InputError, match=r"valid\.session:2: not UTF-8"):
         make(files)
+
+
+def test_symbols_are_not_counted_as_words(files, tmp_path):
+    (tmp_path / "train.whole").write_text("a <q> b\nc <pad>\n")
+    with pytest.raises(InputError, match=r"train\.whole:2: <pad> in the text"):
+        make(files)
+
+
+def test_an_empty_test_set_is_refused(files, tmp_path):
+    for side in ("session", "next"):
+        (tmp_path / f"test.{side}").touch()
+    with pytest.raises(InputError, match=r"test\.session: no pairs; "):
+        make(files)
+
+
+@pytest.mark.parametrize("symbol", [*Dictionary().symbols, "madeupword0000", "\ufeff\0<pad>"])
+def test_no_word_of_a_line_becomes_a_symbol(symbol):
+    """Whoever encodes it: it is a word like others."""
+    dictionary = SessionDictionary()
+    for word in ("<q>", "w1", "madeupword0000"):
+        dictionary.add_symbol(word)
+    line = dictionary.encode_line(f"w1 {symbol} <q> w1", add_if_not_exist=False).tolist()
+    escaped = "\\" + symbol.replace("\ufeff", "").replace("\0", "")
+    digits = [7 + int(digit, 16) for digit in escaped.encode().hex()]
+    assert line == [5, 3, *digits, 4, 5, 2]
+    word = dictionary.encode_line(symbol, add_if_not_exist=False, append_eos=False)
+    assert word.tolist() == [3]  # to be generated
+    dictionary.add_symbol(r"\<pad>")
+    assert dictionary.encode_line("<pad>", add_if_not_exist=False).tolist() == [7, 2]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", r"test\.session: no pairs; "),
+        ("w1\nw1 <unk>\n", r"test\.session:2: <unk> in the text"),
+        ("\ufeffw1\n", r"test\.session:1: a byte order mark"),
+    ],
+)
+def test_text_is_checked_wherever_it_is_binarised(tmp_path, text, message):
+    """With --srcdict too, and in another folder than the training text."""
+    path = tmp_path / "test.session"
+    path.write_text(text, encoding="utf-8")
+
+    def binarise(dictionary):
+        binarizer = VocabularyDatasetBinarizer(dictionary)
+        FileBinarizer.multiprocess_dataset(
+            str(path), "mmap", binarizer, str(tmp_path / "out"), vocab_size=len(dictionary)
+        )
+
+    with pytest.raises(InputError, match=message):
+        binarise(SessionDictionary())
+    assert not list(tmp_path.glob("out*"))
+    binarise(Dictionary())  # other tasks know for themselves
+
+
+# --- bad files ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"<q> 0\na 5\na 5\n", "3: 'a' a second time"),
+        (b"<q> 0\n<pad> 5\n", "2: '<pad>' a second time"),
+        (b"<q> 0\na\n", "2: not a word and its count"),
+        (b"<q> 0\na x\n", "2: not a word and its count"),
+        (b"<q> 0\na 5 x\n", "2: not a word and its count"),
+        (b"<q> 0\na " + 5000 * b"1" + b"\n", "2: not a word and its count"),
+        (b"<q> 0\n\na 5\n", "2: not a word and its count"),
+        (b"<q> 0\n 5\n", "2: not a word and its count"),
+        (b"<q> 0\ncaf\xe9 5\n", "2: not UTF-8 at byte 4 of the line"),
+        (b"\xef\xbb\xbf<q> 0\n", "1: a byte order mark.*"),
+        (b"<q> 0\na\0b 5\n", "2: a NUL character"),
+    ],
+)
+def test_a_bad_file_is_refused(tmp_path, content, message):
+    path = tmp_path / "dict.session.txt"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=rf"/dict\.session\.txt:{message}; .*fairseq-preprocess"):
+        SessionToQueryTask.load_dictionary(str(path))
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    """As --srcdict of fairseq-preprocess."""
+    with pytest.raises(InputError, match=r"none\.txt: no such file; .*fairseq-preprocess"):
+        SessionToQueryTask.load_dictionary(str(tmp_path / "none.txt"))
+
+
+def test_files_that_fairseq_reads_are_read_alike(tmp_path):
+    path = tmp_path / "dict.session.txt"
+    path.write_bytes(b"<q> 0\r\na 5 \n#a 3\na 7 #fairseq:overwrite\nb -1")
+    loaded = SessionDictionary.load(str(path))
+    assert loaded.symbols == Dictionary.load(str(path)).symbols
+    assert loaded.symbols[4:] == ["<q>", "a", "#a", "a", "b"]
+
+
+def test_the_fingerprint_is_of_words_and_their_order(files):
+    dictionary = make(files)
+    same, fewer, other = make(files, padding_factor=1), make(files, nwords=7), make(files)
+    other.symbols[-2:] = reversed(other.symbols[-2:])
+    assert fingerprint(same) == fingerprint(dictionary)
+    assert len({fingerprint(each) for each in (dictionary, fewer, other)}) == 3

@@ -9,18 +9,22 @@ from mtn_fairseq.data.session_text import (
     decode_query,
     encode_query,
     escape,
+    escape_symbols,
+    find_symbol,
     is_separator,
     join_units,
     last_session,
     separator,
     split_units,
     unescape,
+    without_unseen,
 )
 from mtn_fairseq.data.text_checks import (
     check_next_query,
     check_pairs,
     check_session,
     numbered_lines,
+    session_lines,
 )
 from mtn_fairseq.errors import InputError
 
@@ -73,6 +77,30 @@ def test_no_typed_word_is_a_symbol(text):
         assert not word.startswith("madeupword") or not word[10:].isdecimal() or len(word) != 14
 
 
+@given(typed_queries)
+def test_a_typed_line_has_separators_and_no_other_symbol(line):
+    """What it means stays the same, and text that is escaped already is not changed."""
+    safe = escape_symbols(line)
+    assert find_symbol(safe) is None
+    assert not set(Dictionary().symbols) & set(safe.split())
+    assert list(map(unescape, safe.split())) == list(map(unescape, line.split()))
+    separators = [list(filter(is_separator, each.split())) for each in (line, safe)]
+    assert separators[0] == separators[1]
+    assert escape_symbols(safe) == safe
+    assert escape_symbols(encode_query(line)) == encode_query(line)
+
+
+def test_symbols_in_a_typed_line():
+    assert (
+        escape_symbols("<pad> <pad> w1 <q>\t<s> w2<s>")
+        == r"\<pad> \<pad> w1 <q>" + "\t" + r"\<s> w2<s>"
+    )
+    assert escape_symbols(r"\<unk> <number> <email> <session> madeupword0001") == (
+        r"\<unk> <number> <email> <session> \madeupword0001"
+    )
+    assert without_unseen("\ufeffa\0b <\0q> \ufeff") == "ab <q> "
+
+
 @given(st.lists(typed_queries.filter(str.split), min_size=1, max_size=5), st.integers(1, 4))
 def test_join_and_split(queries, level):
     units = [encode_query(query) for query in queries]
@@ -118,7 +146,9 @@ def test_last_session(line, expected):
 # --- checks ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("line", ["a", "a b <q> c", "a <q> b <session> c", "\\<q> <q> \\<session>"])
+@pytest.mark.parametrize(
+    "line", ["a", "a b <q> c", "a <q> b <session> c", "\\<q> <q> \\<session>", "\\<pad>"]
+)
 def test_good_sessions(line):
     check_session(line, "x.session", 1)
 
@@ -135,6 +165,11 @@ def test_good_sessions(line):
         ("a <q> <q> b", "empty query"),
         ("a <q> <session> b", "empty query"),
         ("a <session> <q> b", "empty query"),
+        *(
+            (f"a {symbol} b", f"{symbol} in the text, which fairseq would read as a symbol .*")
+            for symbol in SYMBOLS
+            if not is_separator(symbol)
+        ),
     ],
 )
 def test_bad_sessions(line, reason):
@@ -144,7 +179,13 @@ def test_bad_sessions(line, reason):
 
 @pytest.mark.parametrize(
     "line, reason",
-    [("", "empty query"), ("a <q> b", "a separator"), ("<session>", "a separator")],
+    [
+        ("", "empty query"),
+        ("a <q> b", "a separator"),
+        ("<session>", "a separator"),
+        ("a <unk>", "<unk> in the text"),
+        ("madeupword0000", "madeupword0000 in the text"),
+    ],
 )
 def test_bad_next_queries(line, reason):
     with pytest.raises(InputError, match=rf"^x\.next:3: {reason}.*; \w+"):
@@ -171,6 +212,9 @@ def test_good_pairs(tmp_path):
         (b"a\ncaf\xe9\n", b"b\nc\n", r"train\.session:2: not UTF-8 at byte 4 of the line; .*iconv"),
         (b"a\nb\n", b"b\n\xff\n", r"train\.next:2: not UTF-8 at byte 1 of the line; "),
         (b"", b"", r"train\.session: no pairs; "),
+        (b"\xef\xbb\xbfa\n", b"b\n", r"train\.session:1: a byte order mark.*; .*sed 's"),
+        (b"a\nb\n", b"b\na\0\n", r"train\.next:2: a NUL character; .*`tr -d '\\0'`"),
+        (b"a\n", b"<pad>\n", r"train\.next:1: <pad> in the text.*`\\<pad>`"),
     ],
 )
 def test_bad_pairs(tmp_path, sessions, queries, message):
@@ -198,3 +242,12 @@ def test_a_carriage_return_within_a_line_is_refused(tmp_path):
     path.write_bytes(b"a b\r\nb\rc\n")  # one at the end of a line is an ending, as for fairseq
     with pytest.raises(InputError, match=r"train\.session:2: a carriage return .*`tr -d '\\r'`"):
         list(numbered_lines(path))
+
+
+def test_symbols_are_refused_in_any_session_text(tmp_path):
+    path = tmp_path / "train.whole"
+    path.write_text("a <number>\nb </s>\n")
+    lines = session_lines(path)
+    assert next(lines) == (1, "a <number>")
+    with pytest.raises(InputError, match=r"train\.whole:2: </s> in the text.*; .*`\\</s>`"):
+        next(lines)

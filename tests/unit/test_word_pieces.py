@@ -153,6 +153,19 @@ def test_bpe_leaves_prepared_text_alone(model):
     assert bpe.encode("▁flight s <q> ▁p aris") == "▁flight s <q> ▁p aris"
 
 
+@pytest.mark.parametrize("symbol", ["<s>", "<pad>", "</s>", "<unk>", "madeupword0001"])
+def test_bpe_cuts_typed_symbols_as_prepared_text_has_them(model, encode, symbol):
+    bpe = SessionSentencepiece(SessionSentencepieceConfig(sentencepiece_model=str(model)))
+    typed = bpe.encode(f"\ufeffbob {symbol}\0 <q> bob")
+    assert typed == encode(rf"bob \{symbol} <q> bob") == bpe.encode(rf"bob \{symbol} <q> bob")
+
+
+def test_long_words_are_not_kept(model):
+    encoder = PieceEncoder(model)
+    assert decode_pieces(encoder(f"bob {'bob' * 50} bob")) == f"bob {'bob' * 50} bob"
+    assert encoder._cut_once.cache_info().currsize == 1
+
+
 def test_bpe_without_a_model_decodes_only():
     bpe = SessionSentencepiece(SessionSentencepieceConfig())
     assert bpe.decode("▁flight s") == "flights"
