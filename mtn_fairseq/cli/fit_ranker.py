@@ -8,9 +8,11 @@ from typing import Dict, List, Optional, Sequence
 from ..data.session_pairs import Pair, read_pairs
 from ..data.word_pieces import decode_pieces
 from ..errors import InputError
+from ..files.standard_streams import standard_output
 from ..scoring.suggestion_scores import score_lists
 from ..suggestions.fitting import (
     AT,
+    BLEU_COUNTS,
     FOLDS,
     SEED,
     Fitted,
@@ -18,16 +20,16 @@ from ..suggestions.fitting import (
     cross_validated_lists,
     fit_ranker,
     lists_in_order_of_sources,
+    merit,
 )
 from ..suggestions.kept_folder import check_output
 from ..suggestions.ranker import KIND, import_lightgbm
-from ..suggestions.suggester import Described, Suggester
+from ..suggestions.suggester import Described, Suggester, batches
 from .interrupts import interruptible
-from .output import standard_output
 from .suggester_flags import add_suggester_flags, suggester_of
+from .time_left import TimeLeft
 
 FIGURES = ("bleu", "exact", f"mrr@{AT}", f"hit@{AT}")
-_PROGRESS_EVERY = 1_000  # pairs
 
 
 def run(suggester: Suggester, valid: str, output: str, seed: int) -> List[str]:
@@ -38,7 +40,11 @@ def run(suggester: Suggester, valid: str, output: str, seed: int) -> List[str]:
         raise InputError(
             f"only {sessions[-1] + 1} sessions", f"a ranker needs at least {FOLDS}", valid
         )
-    described = _describe(suggester, pairs)
+    progress = TimeLeft(_say)
+    described: List[Described] = []
+    for batch in batches(pairs):
+        described += suggester.describe([pair.source for pair in batch])
+        progress("pairs", len(described), len(pairs))
     if not any(each.candidates for each in described):
         raise InputError("no candidates for any pair", "add a model, or counts of more text", valid)
     fitted = fit_ranker(
@@ -48,7 +54,7 @@ def run(suggester: Suggester, valid: str, output: str, seed: int) -> List[str]:
         sessions,
         suggester.conditions,
         seed=seed,
-        say=_say,
+        progress=progress,
     )
     fitted.ranker.save(Path(output))
     _say(f"{output} is fitted on {len(pairs):,} pairs")
@@ -66,29 +72,43 @@ def session_numbers(pairs: Sequence[Pair]) -> List[int]:
     return numbers
 
 
-def _describe(suggester: Suggester, pairs: Sequence[Pair]) -> List[Described]:
-    described: List[Described] = []
-    for each in suggester.describe([pair.source for pair in pairs]):
-        described.append(each)
-        if len(described) % _PROGRESS_EVERY == 0:
-            _say(f"{len(described):,} of {len(pairs):,} pairs")
-    return described
-
-
 def report(fitted: Fitted, sources: Sequence[str]) -> List[str]:
     """What the whole and its parts reach, each pair ranked by learners that have not seen it."""
+    parts = list(sources) if len(sources) > 1 else []
     systems: Dict[str, Lists] = {
         "no ranker": lists_in_order_of_sources(fitted),
         "ranker": cross_validated_lists(fitted),
+        **{f"… without {source}": cross_validated_lists(fitted, [source]) for source in parts},
     }
-    if len(sources) > 1:
-        for source in sources:
-            systems[f"… without {source}"] = cross_validated_lists(fitted, [source])
     lines = [f"{'':20}" + "".join(f"{figure:>9}" for figure in FIGURES)]
-    for name, lists in systems.items():
-        figures = score_lists(lists, fitted.examples.next_queries, [AT])
+    found = {
+        name: score_lists(lists, fitted.examples.next_queries, [AT])
+        for name, lists in systems.items()
+    }
+    for name, figures in found.items():
         lines.append(f"{name:20}" + "".join(f"{figures[figure]:9.2f}" for figure in FIGURES))
-    return lines
+    merits = {source: merit(found[f"… without {source}"]) for source in parts}
+    return [*lines, *what_paid(merit(found["ranker"]), merits)]
+
+
+def what_paid(whole: float, without: Dict[str, float]) -> List[str]:
+    """A sentence, where there are several sources.
+
+    Args:
+        whole: the merit of all sources together
+        without: the merit without each
+    """
+    if not without:
+        return []
+    measure = f"{BLEU_COUNTS} x bleu + exact + mrr@{AT}"
+    useless = [source for source, rest in without.items() if round(whole - rest, 2) <= 0]
+    if not useless:
+        return [f"Every source paid: without any of them, {measure} is lower."]
+    one = "it" if len(useless) == 1 else "any one of them"
+    return [
+        f"{', '.join(useless)} did not pay: without {one}, {measure} is no lower; try "
+        + " or ".join(f"--without {source}" for source in useless)
+    ]
 
 
 def _say(note: str) -> None:

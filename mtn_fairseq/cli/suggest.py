@@ -1,18 +1,18 @@
 """`mtn-suggest`: the full list of suggestions, over a test set or for single sessions."""
 
 import argparse
+import json
 import sys
 from typing import Iterable, Iterator, Optional, Sequence, TextIO
 
 from ..data.session_pairs import Pair, read_pairs
 from ..data.word_pieces import decode_pieces
-from ..suggestions.suggester import Suggester, Suggestion, batches, has_query
+from ..files.standard_streams import standard_input, standard_output
+from ..suggestions.suggester import Suggester, Suggestion, as_line, batches, has_query
 from .flag_types import at_least_1
 from .interrupts import interruptible
-from .output import standard_output
 from .suggester_flags import add_suggester_flags, suggester_of
-
-_PROGRESS_EVERY = 1_000  # pairs
+from .time_left import TimeLeft
 
 
 def write_suggestions(
@@ -21,43 +21,50 @@ def write_suggestions(
     """As `fairseq-generate` prints them, but for the P line: a query is scored as a whole."""
     out.write(f"S-{number}\t{pair.source}\nT-{number}\t{pair.next_query}\n")
     # Nothing to suggest is an answer too, and takes a rank.
-    for text, score, _ in suggestions or [Suggestion("", 0.0, "")]:
+    for text, score in [(each.text, each.score) for each in suggestions] or [("", 0.0)]:
         out.write(f"H-{number}\t{score:.6f}\t{text}\nD-{number}\t{score:.6f}\t{text}\n")
         out.write(f"P-{number}\t{score:.4f}\n")
 
 
 def answer_test(suggester: Suggester, test: str, nbest: int, out: TextIO) -> None:
     pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(test)]
+    progress = TimeLeft(_say)
     number = 0
     for batch in batches(pairs):
-        found = suggester.suggest([pair.source for pair in batch], nbest)
+        found = suggester.suggest_many([pair.source for pair in batch], nbest)
         for pair, suggestions in zip(batch, found):
             write_suggestions(number, pair, suggestions, out)
             number += 1
-            if number % _PROGRESS_EVERY == 0:
-                _say(f"{number:,} of {len(pairs):,} pairs")
+        progress("pairs", number, len(pairs))
     # The last line, as `fairseq-generate` has one: nothing was cut off, and how long lists may be.
     out.write(f"Suggest {'+'.join(suggester.sources)} with nbest={nbest}: {number} pairs\n")
 
 
 def answer_lines(suggester: Suggester, lines: Iterable[str], nbest: int, out: TextIO) -> None:
-    """One session a line, answered at once: score, source and text of each suggestion."""
+    """One session per line, answered at once: a line for each suggestion, then an empty one."""
     for line in lines:
-        (found,) = suggester.suggest([line], nbest)
-        for text, score, source in found:
-            out.write(f"{score:.4f}\t{source}\t{text}\n")
+        for text, score, source, rule in suggester.suggest(line, nbest):
+            out.write(f"{score:.4f}\t{source}\t{rule}\t{text}\n")
         out.write("\n")
         out.flush()
 
 
+def answer_in_json(suggester: Suggester, lines: Iterable[str], nbest: int, out: TextIO) -> None:
+    """One object per line, also for lines without a query: line n answers line n."""
+    for line in lines:
+        session, found = "", []
+        if has_query(line):
+            session, found = as_line(line), suggester.suggest(line, nbest)
+        suggestions = [{**each._asdict(), "score": round(each.score, 6)} for each in found]
+        answer = {"session": session, "suggestions": suggestions}
+        out.write(json.dumps(answer, ensure_ascii=False) + "\n")
+        out.flush()
+
+
 def typed_lines() -> Iterator[str]:
-    """Those of standard input that have a query."""
-    with open(
-        sys.stdin.fileno(), encoding="utf-8", errors="surrogateescape", closefd=False
-    ) as lines:
-        for line in lines:
-            if has_query(line):
-                yield line
+    """Those of standard input."""
+    with standard_input(errors="surrogateescape") as lines:
+        yield from lines
 
 
 def _say(note: str) -> None:
@@ -87,15 +94,31 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         help="answer this one: 'paris hotels <q> london'; may be repeated",
     )
     add("--nbest", type=at_least_1, default=10, metavar="N", help="at most (default: %(default)s)")
+    add(
+        "--json",
+        action="store_true",
+        help="answer each line with one JSON object, also lines without a query; not with --test",
+    )
+    add(
+        "--verify",
+        action="store_true",
+        help="read all of --counts first and compare it with its checksums; with --test always",
+    )
     args = parser.parse_args(argv)
     if args.test is not None and args.session is not None:
         parser.error("give --test or --session, not both")
-    suggester = suggester_of(parser, args, args.ranker)
+    if args.test is not None and args.json:
+        parser.error("--json answers lines, and mtn-evaluate reads what --test prints: give one")
+    suggester = suggester_of(parser, args, args.ranker, args.verify or args.test is not None)
     with standard_output() as out:
         if args.test is not None:
             answer_test(suggester, args.test, args.nbest, out)
+            return
+        lines = typed_lines() if args.session is None else args.session
+        if args.json:
+            answer_in_json(suggester, lines, args.nbest, out)
         else:
-            lines = typed_lines() if args.session is None else args.session
+            lines = filter(has_query, lines) if args.session is None else lines
             answer_lines(suggester, lines, args.nbest, out)
 
 

@@ -1,6 +1,7 @@
 """The flags that `mtn-suggest` and `mtn-fit-ranker` share."""
 
 import argparse
+import logging
 from typing import List, Optional
 
 from ..suggestions.candidates import SOURCES
@@ -36,10 +37,18 @@ def add_suggester_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def suggester_of(
-    parser: argparse.ArgumentParser, args: argparse.Namespace, ranker: Optional[str] = None
+    parser: argparse.ArgumentParser,
+    args: argparse.Namespace,
+    ranker: Optional[str] = None,
+    verify: bool = True,
 ) -> Suggester:
+    """Args:
+    verify: whether all of the table of counts is read first, as long work is worth
+    """
     if args.model is None and args.counts is None:
         parser.error("nothing to suggest from: give --model and --data, or --counts, or all")
+    # fairseq reports what it loads; here that is not what anybody asked for.
+    logging.getLogger("fairseq").setLevel(logging.WARNING)
     suggester = Suggester.load(
         args.model,
         args.data,
@@ -49,6 +58,7 @@ def suggester_of(
         args.beam,
         args.repeats,
         cpu=not args.gpu,
+        verify=verify,
     )
     if not suggester.sources:
         parser.error("nothing to suggest from: --without leaves no source")

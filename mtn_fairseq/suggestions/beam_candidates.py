@@ -1,14 +1,13 @@
 """Candidates from the model: what beam search finds."""
 
-from typing import List, Sequence
+from typing import Any, Dict, List
 
 from fairseq.dataclass.configs import GenerationConfig
 
 from ..data.session_text import is_separator
 from ..flags import one_int_per_level
+from ..generation.without_unknown import forbid_unknown
 from .trained_model import TrainedModel
-
-_NEVER = 1e4  # subtracted from the score of `<unk>`, which nobody wants to be suggested
 
 
 class BeamCandidates:
@@ -22,20 +21,15 @@ class BeamCandidates:
     def __init__(self, trained: TrainedModel, beam: int) -> None:
         self.trained = trained
         longest = one_int_per_level(trained.task.level_sizes, "--level-sizes")[0]
-        options = GenerationConfig(beam=beam, nbest=beam, unkpen=_NEVER, max_len_b=longest)
+        options = GenerationConfig(beam=beam, nbest=beam, max_len_b=longest)
         self.generator = trained.task.build_generator([trained.model], options)
+        forbid_unknown(self.generator)  # whatever the model was trained with
 
-    def __call__(self, sessions: Sequence[str]) -> List[List[str]]:
-        """For each session, texts, best first."""
-        batch = self.trained.sources(sessions)
-        found = self.trained.task.inference_step(self.generator, [self.trained.model], batch)
-        unknown = self.trained.dictionary.unk()
+    def __call__(self, sources: Dict[str, Any]) -> List[List[str]]:
+        """For each session of a batch of `TrainedModel.sources`, texts, best first."""
+        found = self.trained.task.inference_step(self.generator, [self.trained.model], sources)
         texts = [
-            [
-                self.trained.text(each["tokens"])
-                for each in hypotheses
-                if len(each["tokens"]) > 1 and unknown not in each["tokens"]
-            ]
+            [self.trained.text(each["tokens"]) for each in hypotheses if len(each["tokens"]) > 1]
             for hypotheses in found
         ]
         return [[text for text in of_session if _is_query(text)] for of_session in texts]

@@ -30,20 +30,26 @@ class Scores(NamedTuple):
 
 
 def score_candidates(
-    trained: TrainedModel, sessions: Sequence[str], candidates: Sequence[Sequence[str]]
+    trained: TrainedModel, sources: Dict[str, Any], candidates: Sequence[Sequence[str]]
 ) -> List[Scores]:
-    """As `fairseq-generate --score-reference` scores a next query, but for all of them at once."""
+    """As `fairseq-generate --score-reference` scores a next query, but for all of them at once.
+
+    Args:
+        sources: a batch of `trained.sources`
+        candidates: those of each of its sessions
+    """
     owners = torch.tensor([i for i, texts in enumerate(candidates) for _ in texts])
     if not len(owners):
-        return [Scores(*(np.empty(0) for _ in Scores._fields)) for _ in sessions]
-    sources = trained.sources(sessions)["net_input"]
+        return [Scores(*(np.empty(0) for _ in Scores._fields)) for _ in candidates]
     targets = trained.targets([text for texts in candidates for text in texts])
     lengths = np.array([len(target) for target in targets])
     sums = np.concatenate(
         [
             _log_probabilities(
                 trained,
-                trained.placed(_batch(trained, dict(sources), targets[part], owners[part])),
+                trained.placed(
+                    _batch(trained, dict(sources["net_input"]), targets[part], owners[part])
+                ),
             )
             .cpu()
             .numpy()

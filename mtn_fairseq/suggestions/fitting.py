@@ -5,6 +5,7 @@ predicted by learners that have not seen its session. Nothing depends on threads
 data give an equal ranker.
 """
 
+from itertools import product
 from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
@@ -37,9 +38,10 @@ _OF_EXACT = {"objective": "binary", "num_leaves": 15, "min_data_in_leaf": 50}
 _OF_MATCHES = {"objective": "regression", "num_leaves": 7, "min_data_in_leaf": 300}
 _EXACT_WEIGHTS = (0.5, 1.0, 2.0, 4.0, 8.0)
 _WORD_WEIGHTS = (0.0, 0.1, 0.2, 0.25, 0.3, 0.35, 0.4)
-_BLEU_COUNTS = 4  # times: the head alone decides it, exact match and MRR have the whole order
+BLEU_COUNTS = 4  # times: the head alone decides it, exact match and MRR have the whole order
 
 Lists = List[List[str]]
+Progress = Callable[[str, int, int], None]  # what, how many are done, of how many
 
 
 class Examples(NamedTuple):
@@ -71,7 +73,7 @@ def fit_ranker(
     conditions: Conditions,
     folds: int = FOLDS,
     seed: int = SEED,
-    say: Callable[[str], None] = lambda note: None,
+    progress: Progress = lambda what, done, total: None,
 ) -> Fitted:
     """Args:
     described: the candidates of each pair
@@ -79,21 +81,22 @@ def fit_ranker(
     last_queries: the last query of each pair, by which n-grams are weighed
     session_of: which session each pair is of
     conditions: how the candidates were made
+    progress: is told after each step
     """
     examples = _examples(described, next_queries, last_queries)
     fold_of_session = np.random.RandomState(seed).permutation(max(session_of) + 1) % folds
     fold = np.repeat(fold_of_session[np.asarray(session_of)], np.diff(examples.bounds))
     predicted = {name: np.zeros(len(fold)) for name in LEARNERS}
-    for held_out in range(folds):
-        for name in LEARNERS:
-            learner = _fit(name, examples, fold != held_out, seed)
-            here = fold == held_out
-            if here.any():
-                predicted[name][here] = learner.predict(examples.features[here])
-        say(f"fold {held_out + 1} of {folds}")
-    weights = _choose_weights(examples, predicted)
-    everything = np.ones(len(fold), dtype=bool)
-    learners = {name: _fit(name, examples, everything, seed) for name in LEARNERS}
+    learners: Dict[str, Any] = {}
+    # In the last round no fold is held out: these learners are the ranker's.
+    steps = [(held_out, name) for held_out in range(folds + 1) for name in LEARNERS]
+    for done, (held_out, name) in enumerate(steps, 1):
+        learners[name] = _fit(name, examples, fold != held_out, seed)
+        here = fold == held_out
+        if here.any():
+            predicted[name][here] = learners[name].predict(examples.features[here])
+        progress("learners fitted", done, len(steps))
+    weights = _choose_weights(examples, predicted, progress)
     facts = {"pairs": len(described), "seed": seed}
     return Fitted(Ranker(learners, weights, conditions, facts), examples, predicted)
 
@@ -135,7 +138,7 @@ def _ordered(
         return [""]  # nothing to suggest is an answer too
     here = {name: scores[rows][kept] for name, scores in predicted.items()}
     ranked = order(examples.features[rows][kept], here, weights)
-    return [texts[row] for row in ranked[:AT]]
+    return [texts[row] for row in ranked.rows()[:AT]]
 
 
 def _examples(
@@ -182,19 +185,26 @@ def _fit(name: str, examples: Examples, chosen: np.ndarray, seed: int) -> Any:
     return lightgbm.train({**_COMMON, **options, "seed": seed}, data, ROUNDS)
 
 
-def _choose_weights(examples: Examples, predicted: Dict[str, np.ndarray]) -> Weights:
-    """The ones with the highest sum of BLEU, which counts more, exact match and MRR."""
+def merit(figures: Dict[str, float]) -> float:
+    """What the weights are chosen by: a sum of BLEU, which counts more, exact match and MRR."""
+    return BLEU_COUNTS * figures["bleu"] + figures["exact"] + figures[f"mrr@{AT}"]
+
+
+def _choose_weights(
+    examples: Examples, predicted: Dict[str, np.ndarray], progress: Progress
+) -> Weights:
+    """The ones of most merit."""
     best, chosen = -1.0, None
-    for exact in _EXACT_WEIGHTS:
-        for word in _WORD_WEIGHTS:
-            weights = Weights(exact, word, examples.ngram_gains, examples.ngram_costs)
-            lists = [
-                _ordered(examples, pair, predicted, weights, np.ones(len(candidates), dtype=bool))
-                for pair, candidates in enumerate(examples.pairs)
-            ]
-            figures = score_lists(lists, examples.next_queries, [AT])
-            total = _BLEU_COUNTS * figures["bleu"] + figures["exact"] + figures[f"mrr@{AT}"]
-            if total > best:
-                best, chosen = total, weights
+    pairs = list(product(_EXACT_WEIGHTS, _WORD_WEIGHTS))
+    for done, (exact, word) in enumerate(pairs, 1):
+        weights = Weights(exact, word, examples.ngram_gains, examples.ngram_costs)
+        lists = [
+            _ordered(examples, pair, predicted, weights, np.ones(len(candidates), dtype=bool))
+            for pair, candidates in enumerate(examples.pairs)
+        ]
+        found = merit(score_lists(lists, examples.next_queries, [AT]))
+        if found > best:
+            best, chosen = found, weights
+        progress("weights tried", done, len(pairs))
     assert chosen is not None
     return chosen

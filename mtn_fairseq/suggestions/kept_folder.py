@@ -1,16 +1,22 @@
-"""A folder with a header that says what it is; it appears whole or not at all."""
+"""A folder with a header that says what it is; it appears whole or not at all.
 
+The header has the size and the SHA-256 of every file beside it, and of its own content. So damage
+is found before anything is parsed or mapped.
+"""
+
+import hashlib
 import json
 import os
-import shutil
-import uuid
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Dict, Iterator, NamedTuple
+from typing import Any, Dict, FrozenSet, Iterator, NamedTuple
+
+from mtn_preprocess.whole_folder import written_whole
 
 from ..errors import InputError
 
 HEADER = "header.json"
+_CHUNK = 1 << 20  # bytes that are hashed at once
 
 
 class Kind(NamedTuple):
@@ -19,6 +25,7 @@ class Kind(NamedTuple):
     name: str
     schema: int
     command: str  # that writes it
+    files: FrozenSet[str]  # their names, beside the header
 
     @property
     def again(self) -> str:
@@ -34,24 +41,13 @@ def new_folder(folder: Path, kind: Kind, facts: Dict[str, Any]) -> Iterator[Path
     """
     check_output(folder, kind)
     place = Path(os.path.realpath(folder))  # what a link leads to; the link stays
-    unique = f".{place.name}.{uuid.uuid4().hex[:8]}"
-    partial, old = place.with_name(f"{unique}.partial"), place.with_name(f"{unique}.old")
     try:
-        partial.mkdir(parents=True)
-        yield partial
-        header = {"kind": kind.name, "schema": kind.schema, **facts}
-        (partial / HEADER).write_text(json.dumps(header, indent=2) + "\n", encoding="utf-8")
-        if place.exists():
-            place.rename(old)
-        partial.rename(place)
+        with written_whole(place, lambda: check_output(folder, kind)) as partial:
+            yield partial
+            write_header(partial, kind, facts)
     except OSError as error:
         reason = f"cannot be written ({error.strerror})"
         raise InputError(reason, "check its permissions and the free space", folder) from None
-    finally:
-        if old.exists() and not place.exists():
-            old.rename(place)
-        for rest in (partial, old):
-            shutil.rmtree(rest, ignore_errors=True)
 
 
 def check_output(folder: Path, kind: Kind) -> None:
@@ -61,11 +57,35 @@ def check_output(folder: Path, kind: Kind) -> None:
         return
     try:
         found = json.loads((folder / HEADER).read_text(encoding="utf-8"))["kind"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
         found = None
     if found != kind.name:
         reason = f"something else is there already, no {kind.name}"
         raise InputError(reason, "give --output another name", folder)
+    ours = {HEADER, *kind.files}
+    foreign = sorted(each.name for each in folder.iterdir() if each.name not in ours)
+    if foreign:
+        raise InputError(
+            f"holds {foreign[0]}, which {kind.command} did not write",
+            "it is not deleted: move it elsewhere, or give --output another name",
+            folder,
+        )
+
+
+def write_header(folder: Path, kind: Kind, facts: Dict[str, Any]) -> None:
+    """When all other files are written."""
+    files = {
+        name: {"bytes": (folder / name).stat().st_size, "sha256": _checksum(folder / name)}
+        for name in sorted(kind.files)
+    }
+    header = {"kind": kind.name, "schema": kind.schema, **facts, "files": files}
+    signed = {**header, "sha256": content_checksum(header)}
+    (folder / HEADER).write_text(json.dumps(signed, indent=2) + "\n", encoding="utf-8")
+
+
+def content_checksum(header: Dict[str, Any]) -> str:
+    """Of what the header says, however it is laid out."""
+    return hashlib.sha256(json.dumps(header, sort_keys=True).encode("utf-8")).hexdigest()
 
 
 def read_header(folder: Path, kind: Kind) -> Dict[str, Any]:
@@ -75,13 +95,64 @@ def read_header(folder: Path, kind: Kind) -> Dict[str, Any]:
         raise InputError(f"no {kind.name}: it has no {HEADER}", remedy, folder)
     try:
         header = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+        checksum = header.pop("sha256", None) if isinstance(header, dict) else None
+        found = content_checksum(header)
+    except (OSError, ValueError, RecursionError):
         header = None
     if not isinstance(header, dict):
         raise InputError("damaged", kind.again, path)
     if header.get("kind") != kind.name:
         raise InputError(f"not of {kind.name}", f"give a folder that {kind.command} wrote", path)
-    if header.get("schema") != kind.schema:
-        reason = f"of schema {header.get('schema')}, not {kind.schema}"
-        raise InputError(reason, kind.again, path)
+    schema = header.get("schema")
+    if schema != kind.schema and schema in range(1000):  # else nothing that we ever wrote
+        raise InputError(f"of schema {schema}, not {kind.schema}", kind.again, path)
+    if schema != kind.schema or checksum != found:
+        raise InputError("damaged (its checksum is another)", kind.again, path)
     return header
+
+
+def check_size(folder: Path, kind: Kind, header: Dict[str, Any], name: str) -> Path:
+    """The path of a file that is as long as it was written; nothing is read."""
+    path = folder / name
+    try:
+        good = path.is_file() and path.stat().st_size == header["files"][name]["bytes"]
+    except (OSError, KeyError, TypeError):
+        good = False
+    if not good:
+        raise InputError("missing or damaged (not as long as written)", kind.again, path)
+    return path
+
+
+def check_file(folder: Path, kind: Kind, header: Dict[str, Any], name: str) -> Path:
+    """The path of a file that is as it was written, byte by byte: all of it is read."""
+    path = check_size(folder, kind, header, name)
+    try:
+        found = _checksum(path)
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", kind.again, path) from None
+    _compare(path, kind, header, found)
+    return path
+
+
+def read_file(folder: Path, kind: Kind, header: Dict[str, Any], name: str) -> bytes:
+    """The content of a small file, as it was written."""
+    path = check_size(folder, kind, header, name)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", kind.again, path) from None
+    _compare(path, kind, header, hashlib.sha256(content).hexdigest())
+    return content
+
+
+def _compare(path: Path, kind: Kind, header: Dict[str, Any], found: str) -> None:
+    if found != header["files"][path.name]["sha256"]:
+        raise InputError("damaged (its checksum is another)", kind.again, path)
+
+
+def _checksum(path: Path) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as stream:
+        for chunk in iter(lambda: stream.read(_CHUNK), b""):
+            digest.update(chunk)
+    return digest.hexdigest()

@@ -6,22 +6,37 @@ taken for each other. The table knows as well how often each query was asked, wh
 which word, and how people change a query.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
 from ..errors import InputError
-from .array_folder import open_arrays, save_arrays
+from .array_folder import file_of, open_arrays, save_arrays
 from .kept_folder import Kind
 from .ranked_lists import RankedLists
 from .text_pool import TextPool
 
-KIND = Kind("next queries", schema=1, command="mtn-count-next")
-
 _POOLS = ("queries", "words")
-_LISTS = ("followers", "queries_of_word", "changes")
-_PLAIN = ("context_keys", "asked", "asked_next")
+_LISTS = {"followers": "queries", "queries_of_word": "queries", "changes": "words"}  # of what
+_PLAIN = {"context_keys": "<u8", "asked": "<u4", "asked_next": "<u4"}
+_TYPES = dict(_PLAIN)
+for _name in _POOLS:
+    _TYPES.update(TextPool.types(_name))
+for _name in _LISTS:
+    _TYPES.update(RankedLists.types(_name))
+# What there is one of for each of others: arrays of the same length.
+_ALIKE = {
+    "asked": "queries_ends",
+    "asked_next": "queries_ends",
+    "followers_ends": "context_keys",
+    "queries_of_word_ends": "words_ends",
+    "changes_ends": "words_ends",
+    **{f"{name}_counts": name for name in _LISTS},
+}
+
+KIND = Kind("next queries", 2, "mtn-count-next", frozenset(map(file_of, _TYPES)))
 
 
 class NextQueries:
@@ -32,13 +47,19 @@ class NextQueries:
     Args:
         facts: how it was made
         arrays: all of the table
+        folder: where it is kept, for messages
     """
 
-    def __init__(self, facts: Dict[str, Any], arrays: Dict[str, np.ndarray]) -> None:
+    def __init__(
+        self, facts: Dict[str, Any], arrays: Dict[str, np.ndarray], folder: Optional[Path] = None
+    ) -> None:
         self.facts = facts
-        self.queries, self.words = (TextPool.from_arrays(arrays, name) for name in _POOLS)
+        damaged = partial(InputError, "damaged", KIND.again, folder)
+        pools = {name: TextPool.from_arrays(arrays, name, damaged) for name in _POOLS}
+        self.queries, self.words = pools["queries"], pools["words"]
         self.followers, self.queries_of_word, self.changes = (
-            RankedLists.from_arrays(arrays, name) for name in _LISTS
+            RankedLists.from_arrays(arrays, name, len(pools[of]), damaged)
+            for name, of in _LISTS.items()
         )
         self.context_keys = arrays["context_keys"]  # sorted; see `context_key`
         self.asked = arrays["asked"]  # how often each query was asked
@@ -48,15 +69,20 @@ class NextQueries:
         arrays = {name: getattr(self, name) for name in _PLAIN}
         for name in (*_POOLS, *_LISTS):
             arrays.update(getattr(self, name).arrays(name))
-        save_arrays(folder, KIND, self.facts, arrays)
+        save_arrays(folder, KIND, self.facts, arrays, _TYPES)
 
     @classmethod
-    def open(cls, folder: Path) -> "NextQueries":
-        header, arrays = open_arrays(Path(folder), KIND)
-        try:
-            return cls(header, arrays)
-        except KeyError as name:
-            raise InputError(f"it has no array {name}", KIND.again, folder) from None
+    def open(cls, folder: Path, verify: bool = False) -> "NextQueries":
+        """At once, whatever its size: what is asked of it is checked then.
+
+        Args:
+            verify: read all of it first, and compare it with what was written
+        """
+        header, arrays = open_arrays(Path(folder), KIND, _TYPES, verify)
+        for name, other in _ALIKE.items():
+            if len(arrays[name]) != len(arrays[other]):
+                raise InputError(f"not of the length of {other}", KIND.again, folder)
+        return cls(header, arrays, folder)
 
     def contexts(self, session: Sequence[str]) -> List[int]:
         """Numbers of the last query, the last two, … as far as they were seen in training."""

@@ -1,6 +1,11 @@
-"""What was counted for each of many keys, most frequent first, in three arrays."""
+"""What was counted for each of many keys, most frequent first, in three arrays.
 
-from typing import Dict, Optional, Sequence, Tuple
+They may be memory maps of a damaged file, all of which nobody has read: each list is checked when
+it is asked for.
+"""
+
+from math import inf
+from typing import Callable, Dict, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -12,10 +17,20 @@ class RankedLists:
         ends: where the list of each key ends
         items: all lists, one behind the other
         counts: as long as `items`
+        size: all items are below it
+        damaged: makes the error for arrays that cannot have been written so
     """
 
-    def __init__(self, ends: np.ndarray, items: np.ndarray, counts: np.ndarray) -> None:
+    def __init__(
+        self,
+        ends: np.ndarray,
+        items: np.ndarray,
+        counts: np.ndarray,
+        size: float = inf,
+        damaged: Callable[[], Exception] = ValueError,
+    ) -> None:
         self.ends, self.items, self.counts = ends, items, counts
+        self.size, self.damaged = size, damaged
 
     @classmethod
     def count(cls, keys: Sequence[int], items: Sequence[int], size: int) -> "RankedLists":
@@ -49,12 +64,28 @@ class RankedLists:
         """What to save; `from_arrays` is the inverse."""
         return {f"{name}_ends": self.ends, name: self.items, f"{name}_counts": self.counts}
 
+    @staticmethod
+    def types(name: str) -> Dict[str, str]:
+        """Of `arrays`."""
+        return {f"{name}_ends": "<u8", name: "<u4", f"{name}_counts": "<u4"}
+
     @classmethod
-    def from_arrays(cls, arrays: Dict[str, np.ndarray], name: str) -> "RankedLists":
-        return cls(arrays[f"{name}_ends"], arrays[name], arrays[f"{name}_counts"])
+    def from_arrays(
+        cls,
+        arrays: Dict[str, np.ndarray],
+        name: str,
+        size: float = inf,
+        damaged: Callable[[], Exception] = ValueError,
+    ) -> "RankedLists":
+        return cls(arrays[f"{name}_ends"], arrays[name], arrays[f"{name}_counts"], size, damaged)
 
     def __getitem__(self, key: int) -> Tuple[np.ndarray, np.ndarray]:
         """(items, counts) of a key, most frequent first."""
         start = int(self.ends[key - 1]) if key else 0
         end = int(self.ends[key])
-        return self.items[start:end], self.counts[start:end]
+        if not start <= end <= len(self.items):
+            raise self.damaged()
+        items, counts = self.items[start:end], self.counts[start:end]
+        if end > start and (counts.min() == 0 or items.max() >= self.size):
+            raise self.damaged()
+        return items, counts

@@ -15,14 +15,17 @@ import numpy as np
 from ..errors import InputError
 from .conditions import Conditions
 from .features import NAMES
-from .kept_folder import HEADER, Kind, new_folder, read_header
-from .variety import varied
+from .kept_folder import HEADER, Kind, new_folder, read_file, read_header
+from .variety import without_too_many
 
-KIND = Kind("ranker", schema=2, command="mtn-fit-ranker")
 EXACT = "exact"
 MATCHES = ("1-gram", "2-gram", "3-gram", "4-gram")
 LEARNERS = (EXACT, *MATCHES)
+KIND = Kind("ranker", 3, "mtn-fit-ranker", frozenset(f"{name}.txt" for name in LEARNERS))
 FEW = 3  # candidates for the head of the list
+
+# By which rule a suggestion stands where it does; see `Order`.
+HEAD, LIKELY, TOO_MANY = RULES = ("head", "likely", "too many")
 
 _QUERIES_AGO, _WORDS = NAMES.index("queries_ago"), NAMES.index("words")
 
@@ -56,11 +59,19 @@ class Ranker:
         self.learners, self.weights = learners, weights
         self.conditions, self.facts = conditions, facts
 
-    def order(self, features: np.ndarray) -> List[Tuple[int, float]]:
-        """(candidates, NAMES) -> (row, probability that it is the next query), best first."""
+    def order(self, features: np.ndarray) -> List[Tuple[int, float, str]]:
+        """(candidates, NAMES) -> (row, probability that it is the next query, rule), best first.
+
+        The probability falls among rows of one rule.
+        """
         predicted = {name: self.learners[name].predict(features) for name in LEARNERS}
-        ranked = order(features, predicted, self.weights)
-        return [(row, float(predicted[EXACT][row])) for row in ranked]
+        found = order(features, predicted, self.weights)
+        rules = {HEAD: [found.head], LIKELY: found.likely, TOO_MANY: found.too_many}
+        return [
+            (row, float(predicted[EXACT][row]), rule)
+            for rule, rows in rules.items()
+            for row in rows
+        ]
 
     def save(self, folder: Path) -> None:
         facts = {
@@ -85,16 +96,15 @@ class Ranker:
             conditions = Conditions(**_with_tuples(header["conditions"]))
         except (KeyError, TypeError, AttributeError):
             raise InputError("damaged", KIND.again, folder / HEADER) from None
+        # LightGBM aborts the process, or never ends, on some damaged models: it is given none.
+        texts = {name: read_file(folder, KIND, header, f"{name}.txt") for name in LEARNERS}
         learners = {}
-        for name in LEARNERS:
-            file = folder / f"{name}.txt"
+        for name, text in texts.items():
             try:
-                text = file.read_text(encoding="utf-8")
-                if "\nend of trees\n" not in text:
-                    raise ValueError("cut off, which LightGBM would take for fewer trees")
-                learners[name] = lightgbm.Booster(model_str=text)
-            except (OSError, ValueError, lightgbm.basic.LightGBMError):
-                raise InputError("missing or damaged", KIND.again, file) from None
+                learners[name] = lightgbm.Booster(model_str=text.decode("utf-8"))
+            except lightgbm.basic.LightGBMError:
+                reason = f"not for LightGBM {lightgbm.__version__}"
+                raise InputError(reason, KIND.again, folder / f"{name}.txt") from None
         return cls(learners, weights, conditions, header)
 
 
@@ -103,8 +113,19 @@ def _with_tuples(fields: Dict[str, Any]) -> Dict[str, Any]:
     return {name: tuple(each) if isinstance(each, list) else each for name, each in fields.items()}
 
 
-def order(features: np.ndarray, predicted: Dict[str, np.ndarray], weights: Weights) -> List[int]:
-    """Rows, best first; of equals, the first.
+class Order(NamedTuple):
+    """Rows of features, best first."""
+
+    head: int
+    likely: List[int]
+    too_many: List[int]
+
+    def rows(self) -> List[int]:
+        return [self.head, *self.likely, *self.too_many]
+
+
+def order(features: np.ndarray, predicted: Dict[str, np.ndarray], weights: Weights) -> Order:
+    """Of equals, the first row comes first.
 
     Args:
         features: (candidates, NAMES)
@@ -119,7 +140,10 @@ def order(features: np.ndarray, predicted: Dict[str, np.ndarray], weights: Weigh
         gain += weights.ngram_gains[n] * predicted[name]
         gain -= weights.ngram_costs[n] * np.maximum(words - n, 0)
     head = max(sorted(heads), key=lambda row: gain[row])
-    return varied(features, [head, *(row for row in likeliest.tolist() if row != head)])
+    (_, *likely), too_many = without_too_many(
+        features, [head, *(row for row in likeliest.tolist() if row != head)]
+    )
+    return Order(head, likely, too_many)
 
 
 def import_lightgbm() -> Any:
@@ -128,7 +152,7 @@ def import_lightgbm() -> Any:
     except ImportError:
         raise InputError(
             "a ranker is made of LightGBM, which is not installed",
-            "pip install 'mtn_fairseq[ranker]'",
+            "pip install 'lightgbm>=4.0'",
         ) from None
     except OSError as error:  # of its library
         raise InputError(

@@ -2,11 +2,24 @@
 
 suggester = Suggester.load(model="checkpoint_best.pt", data="data-bin", counts="next-queries",
                            ranker="ranker")
-suggester.suggest([["cheap flights", "cheap flights paris"]], n=5)
+suggester.suggest(["cheap flights", "cheap flights paris"], n=5)
 """
 
+from contextlib import nullcontext
+from operator import index
 from pathlib import Path
-from typing import Iterator, List, NamedTuple, Optional, Sequence, TypeVar, Union
+from typing import (
+    Any,
+    ContextManager,
+    Dict,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    TypeVar,
+    Union,
+)
 
 import numpy as np
 
@@ -14,10 +27,12 @@ from ..data.session_text import (
     QUERY_SEPARATOR,
     decode_query,
     encode_query,
+    escape_symbols,
     is_separator,
     join_units,
     last_session,
     split_units,
+    without_unseen,
 )
 from ..data.word_pieces import WORD_START, decode_pieces
 from ..errors import InputError
@@ -28,18 +43,21 @@ from .conditions import conditions_of
 from .features import features
 from .next_queries import NextQueries
 from .ranker import Ranker
+from .session_checks import Session, check_session, check_sessions
 from .trained_model import TrainedModel
+
+IN_TURN = "in turn"  # one source after the other
 
 _AT_ONCE = 32  # sessions in one batch
 
 Item = TypeVar("Item")
-Session = Union[str, Sequence[str]]  # a line of prepared text, or the queries themselves
 
 
 class Suggestion(NamedTuple):
     text: str
-    score: float  # comparable within one list
+    score: float  # falls among the suggestions of one list and one rule
     source: str  # see `candidates.SOURCES`
+    rule: str  # by which it stands where it does: of `ranker.RULES`, or IN_TURN without a ranker
 
 
 class Described(NamedTuple):
@@ -53,6 +71,7 @@ class Suggester:
     """Any part may be missing; without a ranker, candidates come in the order of their sources.
 
     A ranker is to be used with the parts that it was fitted with, and knows the rest by itself.
+    Several threads may ask the same suggester. The model answers one batch at a time.
 
     Args:
         table: what people asked next; without it, no counts and no edits
@@ -82,6 +101,7 @@ class Suggester:
         self.beam = None
         if trained is not None and BEAM in self.sources:
             self.beam = BeamCandidates(trained, self.conditions.beam)
+        self._turn: ContextManager[Any] = nullcontext() if trained is None else trained.lock
 
     @classmethod
     def load(
@@ -94,15 +114,21 @@ class Suggester:
         beam: Optional[int] = None,
         repeats: Optional[bool] = None,
         cpu: bool = True,
+        verify: bool = False,
     ) -> "Suggester":
-        """From a checkpoint and its data folder, a table and a ranker, as far as they are given."""
+        """From a checkpoint and its data folder, a table and a ranker, as far as they are given.
+
+        Args:
+            verify: read the whole table first, and refuse it if it is not as it was written; of the
+                other parts that is always done
+        """
         if (model is None) != (data is None):
             raise InputError(
                 "a model is its checkpoint and the folder of its dictionary",
                 "give --model and --data together",
             )
         return cls(
-            None if counts is None else NextQueries.open(Path(counts)),
+            None if counts is None else NextQueries.open(Path(counts), verify),
             None if model is None else TrainedModel.load(Path(model), Path(str(data)), cpu),
             None if ranker is None else Ranker.load(Path(ranker)),
             without,
@@ -110,15 +136,27 @@ class Suggester:
             repeats,
         )
 
-    def suggest(self, sessions: Sequence[Session], n: int = 10) -> List[List[Suggestion]]:
-        """The best `n` for each session, all different; fewer where there are no more."""
+    def suggest(self, session: Session, n: int = 10) -> List[Suggestion]:
+        """The best `n` for one session, all different; fewer where there are no more.
+
+        Args:
+            session: its queries, or a line of prepared text
+        """
+        check_session(session)
+        (found,) = self.suggest_many([session], n)
+        return found
+
+    def suggest_many(self, sessions: Sequence[Session], n: int = 10) -> List[List[Suggestion]]:
+        """For each session what `suggest` gives for it, sooner than one by one."""
+        check_sessions(sessions)
+        if index(n) < 1:
+            raise InputError(f"{n} suggestions were asked for", "ask for at least 1")
         found: List[List[Suggestion]] = []
         for batch in batches([as_line(session) for session in sessions]):
-            gathered = self._gather(batch)
             if self.ranker is None:
-                found += [_in_order_of_sources(candidates) for candidates in gathered]
+                found += map(_in_order_of_sources, self._candidates(batch))
             else:
-                found += map(self._ranked, self._describe(batch, gathered))
+                found += map(self._ranked, self._described(batch))
         return [
             [_as_typed(each, session) for each in suggestions[:n]]
             for suggestions, session in zip(found, sessions)
@@ -126,11 +164,35 @@ class Suggester:
 
     def describe(self, sessions: Sequence[Session]) -> Iterator[Described]:
         """The candidates of each session as the ranker sees them, batch by batch."""
+        check_sessions(sessions)
         for batch in batches([as_line(session) for session in sessions]):
-            yield from self._describe(batch, self._gather(batch))
+            yield from self._described(batch)
 
-    def _gather(self, lines: Sequence[str]) -> List[List[Candidate]]:
-        beams = [[] for _ in lines] if self.beam is None else self.beam(lines)
+    def _candidates(self, lines: Sequence[str]) -> List[List[Candidate]]:
+        with self._turn:
+            sources = None if self.beam is None else self.beam.trained.sources(lines)
+            return self._gather(lines, sources)
+
+    def _described(self, lines: Sequence[str]) -> List[Described]:
+        scores: Sequence[Optional[Scores]] = [None] * len(lines)
+        with self._turn:
+            sources = None if self.trained is None else self.trained.sources(lines)
+            gathered = self._gather(lines, sources)
+            if self.trained is not None and sources is not None:
+                texts = [[each.text for each in candidates] for candidates in gathered]
+                scores = score_candidates(self.trained, sources, texts)
+        return [
+            Described(candidates, features(queries_of(line), candidates, self.table, of_session))
+            for line, candidates, of_session in zip(lines, gathered, scores)
+        ]
+
+    def _gather(
+        self, lines: Sequence[str], sources: Optional[Dict[str, Any]]
+    ) -> List[List[Candidate]]:
+        """Args:
+        sources: the lines as the model reads them; None where nobody asks it
+        """
+        beams = [[] for _ in lines] if self.beam is None or sources is None else self.beam(sources)
         return [
             [
                 candidate
@@ -140,30 +202,20 @@ class Suggester:
             for line, beam in zip(lines, beams)
         ]
 
-    def _describe(
-        self, lines: Sequence[str], gathered: Sequence[Sequence[Candidate]]
-    ) -> Iterator[Described]:
-        scores: Sequence[Optional[Scores]] = [None] * len(lines)
-        if self.trained is not None:
-            texts = [[each.text for each in candidates] for candidates in gathered]
-            scores = score_candidates(self.trained, lines, texts)
-        for line, candidates, of_session in zip(lines, gathered, scores):
-            known = features(queries_of(line), candidates, self.table, of_session)
-            yield Described(list(candidates), known)
-
     def _ranked(self, described: Described) -> List[Suggestion]:
         if not described.candidates or self.ranker is None:
             return []
         candidates = described.candidates
         return [
-            Suggestion(candidates[row].text, score, candidates[row].source)
-            for row, score in self.ranker.order(described.features)
+            Suggestion(candidates[row].text, score, candidates[row].source, rule)
+            for row, score, rule in self.ranker.order(described.features)
         ]
 
 
 def _in_order_of_sources(candidates: Sequence[Candidate]) -> List[Suggestion]:
     return [
-        Suggestion(each.text, float(-place), each.source) for place, each in enumerate(candidates)
+        Suggestion(each.text, float(-place), each.source, IN_TURN)
+        for place, each in enumerate(candidates)
     ]
 
 
@@ -188,7 +240,7 @@ def as_line(session: Session) -> str:
     if isinstance(session, str):
         words = _prepared_words(session)
     else:
-        queries = [encode_query(_readable(query)) for query in session]
+        queries = [encode_query(_readable(without_unseen(query))) for query in session]
         words = join_units(filter(None, queries), level=1).split()
     kept: List[str] = []
     for word in words:
@@ -208,9 +260,13 @@ def has_query(line: str) -> bool:
 
 
 def _prepared_words(line: str) -> List[str]:
-    """Of a line in words, or in word pieces, which begins with the mark of a word's first piece."""
-    text = " ".join(line.split())
-    return _readable(decode_pieces(text) if text.startswith(WORD_START) else text).split()
+    """Of a line in words, or in word pieces, which begins with the mark of a word's first piece.
+
+    A symbol of fairseq that somebody typed is escaped, as prepared text has it.
+    """
+    text = " ".join(without_unseen(line).split())
+    words = decode_pieces(text) if text.startswith(WORD_START) else text
+    return escape_symbols(_readable(words)).split()
 
 
 def _readable(text: str) -> str:

@@ -2,10 +2,11 @@
 
 The arrays may be memory maps, so a pool of millions of queries opens at once and takes no memory
 but for what is asked. A text is found by the text itself, so no two can be taken for each other.
+What is asked is checked: a map may be of a damaged file, all of which nobody has read.
 """
 
 from bisect import bisect_left
-from typing import Dict, Iterable, List, Optional, Sequence, overload
+from typing import Callable, Dict, Iterable, List, Optional, Sequence, overload
 
 import numpy as np
 
@@ -18,10 +19,16 @@ class TextPool(Sequence[str]):
     Args:
         letters: all texts as UTF-8, one behind the other
         ends: where each ends in `letters`
+        damaged: makes the error for arrays that cannot have been written so
     """
 
-    def __init__(self, letters: np.ndarray, ends: np.ndarray) -> None:
-        self.letters, self.ends = letters, ends
+    def __init__(
+        self,
+        letters: np.ndarray,
+        ends: np.ndarray,
+        damaged: Callable[[], Exception] = ValueError,
+    ) -> None:
+        self.letters, self.ends, self.damaged = letters, ends, damaged
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "TextPool":
@@ -33,9 +40,16 @@ class TextPool(Sequence[str]):
         """What to save; `from_arrays` is the inverse."""
         return {f"{name}_letters": self.letters, f"{name}_ends": self.ends}
 
+    @staticmethod
+    def types(name: str) -> Dict[str, str]:
+        """Of `arrays`."""
+        return {f"{name}_letters": "<u1", f"{name}_ends": "<u8"}
+
     @classmethod
-    def from_arrays(cls, arrays: Dict[str, np.ndarray], name: str) -> "TextPool":
-        return cls(arrays[f"{name}_letters"], arrays[f"{name}_ends"])
+    def from_arrays(
+        cls, arrays: Dict[str, np.ndarray], name: str, damaged: Callable[[], Exception] = ValueError
+    ) -> "TextPool":
+        return cls(arrays[f"{name}_letters"], arrays[f"{name}_ends"], damaged)
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -51,7 +65,13 @@ class TextPool(Sequence[str]):
         if not 0 <= index < len(self):
             raise IndexError(index)
         start = int(self.ends[index - 1]) if index else 0
-        return self.letters[start : int(self.ends[index])].tobytes().decode("utf-8")
+        end = int(self.ends[index])
+        if not start <= end <= len(self.letters):
+            raise self.damaged()
+        try:
+            return self.letters[start:end].tobytes().decode("utf-8")
+        except UnicodeDecodeError:
+            raise self.damaged() from None
 
     def find(self, text: str) -> Optional[int]:
         """Its place, or None."""

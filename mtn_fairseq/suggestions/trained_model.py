@@ -2,7 +2,8 @@
 
 from argparse import Namespace
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from threading import Lock
+from typing import Any, Dict, List, Sequence
 
 import torch
 from fairseq import utils
@@ -18,6 +19,10 @@ from ..report.trained_models import load
 class TrainedModel:
     """Text in, text and tensors out; in words, whatever the model's dictionary is made of.
 
+    Model, generator and task remember things from one step of an answer to the next: which words of
+    the sessions the dictionary lacks, which columns a hypothesis has, … So whoever asks for
+    `sources` holds `lock` until everything about them is known. Nothing else is kept here.
+
     Args:
         model: as loaded
         task: its `session_to_query` task
@@ -28,7 +33,7 @@ class TrainedModel:
         self.dictionary = task.target_dictionary
         self.pieces = task.build_bpe(Namespace(bpe=None))  # None where the data are in words
         self.on_gpu = next(model.parameters()).is_cuda
-        self._made: Optional[Tuple[List[str], Dict[str, Any]]] = None
+        self.lock = Lock()
 
     @classmethod
     def load(cls, checkpoint: Path, data: Path, cpu: bool = True) -> "TrainedModel":
@@ -59,16 +64,13 @@ class TrainedModel:
     def sources(self, sessions: Sequence[str]) -> Dict[str, Any]:
         """A batch of sessions, cut to the size of the model as at training.
 
-        The beam and the scores ask for the same one, which is made once: a session that is cut is
-        told of once.
+        Make it once for the beam and the scores: a session that is cut is reported here.
         """
-        if self._made is None or self._made[0] != list(sessions):
-            tokens = [self._encoded(session) for session in sessions]
-            dataset = self.task.build_dataset_for_inference(tokens, [len(line) for line in tokens])
-            batch = dataset.collater([dataset[i] for i in range(len(dataset))])
-            # fairseq's collater puts the longest first; ours is the order of the sessions.
-            self._made = list(sessions), self.placed(in_order(batch))
-        return {"net_input": dict(self._made[1]["net_input"])}
+        tokens = [self._encoded(session) for session in sessions]
+        dataset = self.task.build_dataset_for_inference(tokens, [len(line) for line in tokens])
+        batch = dataset.collater([dataset[i] for i in range(len(dataset))])
+        # fairseq's collater puts the longest first; ours is the order of the sessions.
+        return self.placed(in_order(batch))
 
     def placed(self, batch: Any) -> Any:
         return utils.move_to_cuda(batch) if self.on_gpu else batch

@@ -4,7 +4,7 @@ Each of them may well be the likeliest thing, and the first few stay where the r
 eight ways to shorten the last query, or eight popular sites, are no more use than two.
 """
 
-from typing import List, Sequence
+from typing import List, Sequence, Tuple
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from .features import CONTEXT_LENGTHS, NAMES
 MOST = 2  # of each kind, before all others
 
 
-def varied(features: np.ndarray, ranked: Sequence[int]) -> List[int]:
-    """The same rows, those beyond `MOST` of a kind behind all others.
+def without_too_many(features: np.ndarray, ranked: Sequence[int]) -> Tuple[List[int], List[int]]:
+    """The rows but for those beyond `MOST` of a kind, and these, which come behind all others.
 
     Args:
         features: (candidates, NAMES)
@@ -29,7 +29,7 @@ def varied(features: np.ndarray, ranked: Sequence[int]) -> List[int]:
         for number in of:
             had[number] += 1
         (behind if any(had[number] > MOST for number in of) else first).append(row)
-    return first + behind
+    return first, behind
 
 
 def _made_up(features: np.ndarray) -> np.ndarray:

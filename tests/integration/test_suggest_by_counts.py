@@ -1,5 +1,6 @@
 """`mtn-suggest` with counts only, as people and scripts use it: typed lines, Ctrl-C, odd bytes."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import pytest
 from processes import ROOT, environment, run
 
 SUGGEST = f"{sys.executable} -m mtn_fairseq.cli.suggest"
+COUNT = f"{sys.executable} -m mtn_fairseq.cli.count_next"
 
 
 @pytest.fixture(scope="module")
@@ -15,8 +17,7 @@ def counts(tmp_path_factory):
     folder = tmp_path_factory.mktemp("counts")
     (folder / "train.session").write_text("paris\nparis\n")
     (folder / "train.next").write_text("london\nrome\n")
-    count_next = f"{sys.executable} -m mtn_fairseq.cli.count_next"
-    run(f"{count_next} --train {folder}/train --output {folder}/table")
+    run(f"{COUNT} --train {folder}/train --output {folder}/table")
     return f"--counts {folder}/table"
 
 
@@ -28,11 +29,36 @@ def start(counts, **streams):
 
 def test_each_typed_line_with_a_query_is_answered(counts):
     """Not blank ones, nor separators alone; fewer suggestions than asked for, or none at all."""
-    answer = "0.0000\tcounts\tlondon\n-1.0000\tcounts\trome\n\n"
+    answer = "0.0000\tcounts\tin turn\tlondon\n-1.0000\tcounts\tin turn\trome\n\n"
     typed = "\n  \n<q>\nParis\r\nnever-seen\n\n<q> paris <q>"
     found = run(f"{SUGGEST} {counts} --nbest 1000", stdin=typed).stdout
     assert found == f"{answer}\n{answer}"
     assert run(f"{SUGGEST} {counts}", stdin="").stdout == ""
+
+
+def test_each_typed_line_has_an_object(counts):
+    typed = "\n  \n<q>\nParis\r\nnever\rseen\n\n<q> paris <q>"
+    found = run(f"{SUGGEST} {counts} --json --verify", stdin=typed).stdout
+    objects = [json.loads(line) for line in found.splitlines()]
+    assert [len(each["suggestions"]) for each in objects] == [0, 0, 0, 2, 2, 0, 2]
+    assert objects[4]["session"] == "never seen"
+
+
+def test_a_table_that_was_damaged(tmp_path):
+    """What is asked is checked in any case, all of it with --verify and over a test set."""
+    for ending, line in {"session": "paris\n", "next": "london\n"}.items():
+        (tmp_path / f"train.{ending}").write_text(line)
+    run(f"{COUNT} --train {tmp_path}/train --output {tmp_path}/table")
+    letters = tmp_path / "table" / "queries_letters.npy"
+    letters.write_bytes(letters.read_bytes()[:-1] + b"\xff")
+    whole = f"{letters}: damaged (its checksum is another); run mtn-count-next again"
+    for flags, line in {
+        "--session paris": f"{tmp_path}/table: damaged; run mtn-count-next again",
+        "--session paris --verify": whole,
+        f"--test {tmp_path}/train": whole,
+    }.items():
+        done = run(f"{SUGGEST} --counts {tmp_path}/table {flags}", status=1)
+        assert done.stderr.splitlines() == [line]
 
 
 def test_bytes_that_are_no_text(counts):
@@ -49,7 +75,7 @@ def test_interrupted(counts):
     with start(counts, **pipes) as process:
         process.stdin.write(b"paris\n")
         process.stdin.flush()
-        assert process.stdout.readline() == b"0.0000\tcounts\tlondon\n"
+        assert process.stdout.readline() == b"0.0000\tcounts\tin turn\tlondon\n"
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=600)
     assert process.returncode == -signal.SIGINT
@@ -73,4 +99,10 @@ def test_what_is_wrong_is_one_line(counts, flags, status, message):
 def test_closed_output(counts):
     done = run(f"sh -c '{SUGGEST} {counts} --session paris >&-'", status=1)
     assert "standard output is closed" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+def test_closed_input(counts):
+    done = run(f"sh -c '{SUGGEST} {counts} <&-'", status=1)
+    assert "standard input is closed; leave it open" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr

@@ -11,6 +11,7 @@ from processes import PLUGIN, ROOT, SMALL, prepare, run, train
 
 from mtn_fairseq.scoring import read_system
 from mtn_fairseq.suggestions.candidates import SOURCES
+from mtn_fairseq.suggestions.ranker import RULES
 
 LONGEST = {0: 12, 300: 40}  # tokens of a query
 words_only = pytest.mark.parametrize("parts", [0], indirect=True, ids=["words"])
@@ -34,6 +35,11 @@ def parts(request, tmp_path_factory):
     fitted = run(
         f"{command('fit_ranker')} {flags} --valid {text}/valid --output {folder}/ranker --repeats"
     )
+    # Progress ends with the last step, and nobody else says anything.
+    said = re.findall(r"^mtn-fit-ranker: (.+)$", fitted.stderr, re.MULTILINE)
+    assert len(said) == len(fitted.stderr.splitlines())
+    for what in ("pairs", "30 learners fitted", "35 weights tried"):
+        assert any(line.endswith(f" of {what}") or line.endswith(f" {what}") for line in said)
     return text, data, flags, folder, fitted.stdout
 
 
@@ -66,7 +72,8 @@ def test_the_report_has_every_source(parts):
     *_, report = parts
     rows = [line[:20].strip() for line in report.splitlines()]
     without = [f"… without {source}" for source in SOURCES]
-    assert rows == ["", "no ranker", "ranker", *without]
+    assert rows[:-1] == ["", "no ranker", "ranker", *without]
+    assert " paid: " in report.splitlines()[-1] or " did not pay: " in report.splitlines()[-1]
 
 
 @words_only  # the yardstick has equally frequent queries in the order of their pieces
@@ -88,14 +95,16 @@ def test_counts_alone_are_the_yardstick(parts, tmp_path):
 def test_single_sessions(parts):
     *_, flags, folder, _ = parts
     asked = f"{command('suggest')} {flags} --ranker {folder}/ranker --nbest 3"
-    one = run(f"{asked} --session 'paris hotels <q> london'").stdout
+    done = run(f"{asked} --session 'paris hotels <q> london'")
+    assert done.stderr == ""  # no INFO lines of others
+    one = done.stdout
     typed = run(asked, stdin="paris hotels <q> london\n\n").stdout
     assert one == typed
     lines = one.splitlines()
     assert len(lines) == 4 and lines[-1] == ""
     for line in lines[:-1]:
-        score, source, text = line.split("\t")
-        assert float(score) >= 0 and source in SOURCES and text
+        score, source, rule, text = line.split("\t")
+        assert float(score) >= 0 and source in SOURCES and rule in RULES and text
 
 
 def test_the_beam_is_that_of_fairseq_generate(parts, tmp_path, request):
@@ -105,7 +114,7 @@ def test_the_beam_is_that_of_fairseq_generate(parts, tmp_path, request):
     found = suggested(parts, f"{flags} --without counts,edits,session --beam 5", tmp_path)
     done = run(
         f"fairseq-generate {data} {PLUGIN} --path {folder}/save/checkpoint_last.pt --cpu --beam 5"
-        f" --nbest 5 --unkpen 10000 --max-len-b {longest}"
+        f" --nbest 5 --max-len-b {longest}"
     )
     (tmp_path / "generate.log").write_text(done.stdout, encoding="utf-8")
     for one, other in zip(found.pairs, read_system(f"{tmp_path}/generate.log").pairs):
@@ -120,7 +129,7 @@ def test_what_is_wrong_is_one_line(parts, tmp_path):
         f"--counts {tmp_path}": "it has no header.json",
         f"{flags} --ranker {tmp_path}": "no ranker: it has no header.json",
         f"--counts {folder}/counts --ranker {folder}/ranker": "the ranker was fitted with a model",
-        f"--model {folder}/log.tsv --data {data}": "not a checkpoint",
+        f"--model {folder}/log.tsv --data {data}": "no checkpoint at all",
         f"--model {folder}/save/checkpoint_last.pt": "give --model and --data together",
     }.items():
         done = run(f"{command('suggest')} {arguments} --session paris", status=1)

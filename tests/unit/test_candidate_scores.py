@@ -8,7 +8,8 @@ from fairseq.sequence_scorer import SequenceScorer
 from sessions import ALL_MODELS, DICTIONARY, WORDS, build
 
 from mtn_fairseq.suggestions import candidate_scores
-from mtn_fairseq.suggestions.candidate_scores import _parts, score_candidates
+from mtn_fairseq.suggestions.candidate_scores import _parts
+from mtn_fairseq.suggestions.candidate_scores import score_candidates as score_sources
 from mtn_fairseq.suggestions.trained_model import TrainedModel
 
 NAMES = ["2-level", "3-level", "last-query", "hlstm", "seq2seq", "transformer", "transformer-last"]
@@ -19,6 +20,10 @@ models = pytest.mark.parametrize("name", NAMES)
 def trained(name):
     task, model = build(*ALL_MODELS[name])
     return TrainedModel(model, task)
+
+
+def score_candidates(model, sessions, candidates):
+    return score_sources(model, model.sources(sessions), candidates)
 
 
 def line(rng, least=1, most=4):

@@ -12,8 +12,10 @@ from mtn_fairseq.cli.count_next import main
 from mtn_fairseq.data.session_pairs import Pair
 from mtn_fairseq.errors import InputError
 from mtn_fairseq.suggestions.counting import count_next_queries
-from mtn_fairseq.suggestions.next_queries import NextQueries
+from mtn_fairseq.suggestions.kept_folder import content_checksum
+from mtn_fairseq.suggestions.next_queries import KIND, NextQueries
 from mtn_fairseq.suggestions.ranked_lists import RankedLists
+from mtn_fairseq.suggestions.suggester import Suggester
 from mtn_fairseq.suggestions.text_pool import TextPool
 
 SESSIONS = [["a", "b", "c"], ["a", "b", "d"], ["x", "a", "c"], ["a", "d"]]
@@ -236,9 +238,31 @@ def test_nothing_is_left_where_it_cannot_be_written(tmp_path):
         table_of(SESSIONS).save(tmp_path / "file" / "table")
 
 
-def edit_header(folder, **changes):
-    header = json.loads((folder / "header.json").read_text())
-    (folder / "header.json").write_text(json.dumps({**header, **changes}))
+def edit_header(folder, signed=True, **changes):
+    """Signed, it is as some other version would have written it."""
+    header = {**json.loads((folder / "header.json").read_text()), **changes}
+    checksum = header.pop("sha256")
+    checksum = content_checksum(header) if signed else checksum
+    (folder / "header.json").write_text(json.dumps({**header, "sha256": checksum}))
+
+
+def flip(file, bit):
+    content = bytearray(file.read_bytes())
+    content[bit // 8 % len(content)] ^= 1 << bit % 8
+    file.write_bytes(content)
+
+
+# Of a header: what Python's parser cannot hold, each in its way.
+MONSTERS = {
+    "deeply nested": "[" * 100_000 + "]" * 100_000,
+    "nested within": '{"kind": "next queries", "x": ' + "[" * 100_000 + "]" * 100_000 + "}",
+    "a long number": '{"kind": "next queries", "schema": 1' + "0" * 5_000 + "}",
+}
+
+
+def change_length(folder, name, length):
+    lengths = json.loads((folder / "header.json").read_text())["lengths"]
+    edit_header(folder, lengths={**lengths, name: length})
 
 
 @pytest.mark.parametrize(
@@ -247,10 +271,17 @@ def edit_header(folder, **changes):
         (lambda folder: (folder / "header.json").unlink(), "it has no header.json"),
         (lambda folder: (folder / "header.json").write_text("{"), "damaged"),
         (lambda folder: (folder / "header.json").write_text("[]"), "damaged"),
-        (lambda folder: edit_header(folder, arrays=[]), "header.json: damaged"),
-        (lambda folder: edit_header(folder, arrays={}), "it has no array 'queries_letters'"),
+        (lambda folder: edit_header(folder, lengths=[]), "header.json: of another version; run"),
+        (lambda folder: edit_header(folder, lengths={}), "header.json: of another version; run"),
+        (lambda folder: change_length(folder, "asked", -1), "header.json: damaged"),
+        (lambda folder: change_length(folder, "asked", 1), "not of the length of queries_ends"),
+        (lambda folder: change_length(folder, "asked", 10**9), "asked.npy: cannot be mapped"),
+        (lambda folder: edit_header(folder, files={}), "npy: missing or damaged"),
         (lambda folder: edit_header(folder, kind="recipes"), "not of next queries"),
-        (lambda folder: edit_header(folder, schema=99), "of schema 99, not 1"),
+        (lambda folder: edit_header(folder, schema=99), "of schema 99, not 2; run mtn-count-next"),
+        (lambda folder: edit_header(folder, schema=1, signed=False), "of schema 1, not 2; run"),
+        (lambda folder: edit_header(folder, schema="x"), "header.json: damaged"),
+        (lambda folder: edit_header(folder, pairs=8, signed=False), "header.json: damaged"),
         (lambda folder: (folder / "followers.npy").unlink(), "followers.npy: missing or damaged"),
         (lambda folder: (folder / "asked.npy").write_bytes(b"x"), "asked.npy: missing or damaged"),
         (lambda folder: (folder / "asked.npy").write_bytes(b""), "asked.npy: missing or damaged"),
@@ -262,7 +293,14 @@ def edit_header(folder, **changes):
         ),
         (
             lambda folder: np.save(folder / "asked.npy", np.zeros(3, np.uint32)),
-            "asked.npy: not the one",
+            "asked.npy: missing or damaged",
+        ),
+        *(
+            (
+                lambda folder, monster=monster: (folder / "header.json").write_text(monster),
+                "header.json: damaged; run mtn-count-next again",
+            )
+            for monster in MONSTERS.values()
         ),
     ],
 )
@@ -271,6 +309,70 @@ def test_a_damaged_table_is_one_line(saved, damage, message):
     with pytest.raises(InputError, match=message) as error:
         NextQueries.open(saved)
     assert "\n" not in str(error.value)
+
+
+ARRAYS = sorted(KIND.files)
+
+
+@pytest.mark.parametrize("name", ["header.json", *ARRAYS])
+def test_a_bit_that_flipped(saved, name):
+    """By the checksums it is found always. Else when it is asked, or nothing can tell: no crash."""
+    rng = random.Random(name)
+    whole = (saved / name).read_bytes()
+    for _ in range(20):
+        flip(saved / name, rng.randrange(8 * len(whole)))
+        if name != "header.json":  # of a header, some bits are but white space
+            with pytest.raises(InputError, match=f"{name}: damaged .*; run mtn-count-next again"):
+                NextQueries.open(saved, verify=True)
+        try:
+            suggester = Suggester(NextQueries.open(saved), repeats=True)
+            for session in (["a"], ["x", "a"], ["x", "a", "b"], ["b x", "a"]):
+                suggester.suggest(session)
+                list(suggester.describe([session]))
+        except InputError as error:
+            assert "damaged" in str(error) or "another" in str(error) or "not of" in str(error)
+            assert str(saved) in str(error) and "\n" not in str(error)
+        (saved / name).write_bytes(whole)
+    assert NextQueries.open(saved, verify=True).facts["pairs"] == 7
+
+
+def test_opening_reads_none_of_the_arrays(saved):
+    """Whatever their size: their lengths are enough."""
+    for name in ARRAYS:
+        flip(saved / name, -1)
+    NextQueries.open(saved)
+
+
+def test_files_of_others_are_not_deleted(saved):
+    """Neither when it is written nor, before the long work, when that is asked."""
+    (saved / "thesis.txt").write_text("ten years")
+    before = {path.name: path.read_bytes() for path in saved.iterdir()}
+    refused = r"table: holds thesis\.txt, which mtn-count-next did not write; it is not deleted"
+    with pytest.raises(InputError, match=refused):
+        table_of(SESSIONS).save(saved)
+    with pytest.raises(InputError, match=refused):
+        main(["--train", "none", "--output", str(saved)])
+    assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
+
+
+def test_a_file_that_appears_meanwhile_is_not_deleted(saved, monkeypatch):
+    save = np.save
+
+    def save_and_disturb(*args, **options):
+        save(*args, **options)
+        (saved / "thesis.txt").write_text("ten years")
+
+    monkeypatch.setattr(np, "save", save_and_disturb)
+    with pytest.raises(InputError, match=r"holds thesis\.txt"):
+        table_of(SESSIONS).save(saved)
+    assert (saved / "thesis.txt").read_text() == "ten years"
+
+
+@pytest.mark.parametrize("monster", MONSTERS)
+def test_monsters_are_not_replaced(tmp_path, monster):
+    (tmp_path / "header.json").write_text(MONSTERS[monster])
+    with pytest.raises(InputError, match="something else is there already, no next queries"):
+        main(["--train", "none", "--output", str(tmp_path)])
 
 
 # --- its parts ------------------------------------------------------------------------------------

@@ -1,15 +1,16 @@
 """Features, the order that a ranker gives, and how it is fitted."""
 
 import math
+import random
 import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from optional_parts import need_lightgbm
-from test_next_queries import edit_header, table_of
+from test_next_queries import MONSTERS, edit_header, flip, table_of
 
-from mtn_fairseq.cli.fit_ranker import report, run, session_numbers
+from mtn_fairseq.cli.fit_ranker import report, run, session_numbers, what_paid
 from mtn_fairseq.data.session_pairs import Pair
 from mtn_fairseq.errors import InputError
 from mtn_fairseq.suggestions import fitting
@@ -18,7 +19,14 @@ from mtn_fairseq.suggestions.candidates import Candidate
 from mtn_fairseq.suggestions.conditions import conditions_of
 from mtn_fairseq.suggestions.features import NAMES, features
 from mtn_fairseq.suggestions.fitting import cross_validated_lists, fit_ranker
-from mtn_fairseq.suggestions.ranker import MATCHES, Ranker, Weights, import_lightgbm, order
+from mtn_fairseq.suggestions.ranker import (
+    LEARNERS,
+    MATCHES,
+    Ranker,
+    Weights,
+    import_lightgbm,
+    order,
+)
 from mtn_fairseq.suggestions.suggester import Suggester
 
 
@@ -101,7 +109,7 @@ def ordered(exact, overlap, weights=FREE, words=None, ago=None, matching="1-gram
     rows = rows_of(words or len(exact) * [1], ago or len(exact) * [NONE])
     none = np.zeros(len(exact))
     predicted = {"exact": np.array(exact), **dict.fromkeys(MATCHES, none)}
-    return order(rows, {**predicted, matching: np.array(overlap)}, weights)
+    return order(rows, {**predicted, matching: np.array(overlap)}, weights).rows()
 
 
 def test_the_likeliest_first_where_nothing_else_is_known():
@@ -154,7 +162,7 @@ def fitted():
 def test_it_learns_what_people_ask(fitted):
     ranker = fitted[0].ranker
     suggester = Suggester(fitted[1], ranker=ranker)
-    assert suggester.suggest(["x"])[0][0].text == "a"
+    assert suggester.suggest(["x"])[0].text == "a"
     lists = cross_validated_lists(fitted[0])
     assert {ranked[0] for ranked in lists[:300]} == {"a"}
     assert {ranked[0] for ranked in cross_validated_lists(fitted[0], ["counts"])[:300]} == {"x"}
@@ -162,13 +170,34 @@ def test_it_learns_what_people_ask(fitted):
 
 def test_the_report_says_what_each_source_brings(fitted):
     lines = report(fitted[0], ["counts", "edits", "session"])
-    found = {line[:20].strip(): line[20:].split() for line in lines[1:]}
+    found = {line[:20].strip(): line[20:].split() for line in lines[1:-1]}
     assert lines[0].split() == ["bleu", "exact", "mrr@10", "hit@10"]
     assert found["no ranker"][1] == "0.00"
     assert found["ranker"][1] == "100.00"
     assert found["… without edits"][1] == "75.00"
     assert found["… without counts"][1] == "25.00"
     assert found["… without session"][1] == "100.00"
+    assert lines[-1] == (
+        "session did not pay: without it, 4 x bleu + exact + mrr@10 is no lower; "
+        "try --without session"
+    )
+
+
+@pytest.mark.parametrize(
+    "without, sentence",
+    [
+        ({}, []),
+        ({"beam": 9.0, "edits": 9.99}, ["Every source paid: without any of them, 4 x bleu"]),
+        (
+            {"beam": 10.1, "counts": 5, "edits": 9.999},
+            ["beam, edits did not pay: without any one of them, 4 x bleu"],
+        ),
+    ],
+)
+def test_which_sources_did_not_pay(without, sentence):
+    found = what_paid(10.0, without)
+    assert [line[: len(start)] for line, start in zip(found, sentence)] == sentence
+    assert len(found) == len(sentence)
 
 
 def test_saved_and_loaded_it_gives_the_same(fitted, tmp_path):
@@ -238,7 +267,7 @@ def test_nothing_to_learn_from(tmp_path):
 @pytest.mark.parametrize(
     "error, remedy",
     [
-        (ImportError("no module"), r"pip install 'mtn_fairseq\[ranker\]'"),
+        (ImportError("no module"), r"; pip install 'lightgbm>=4\.0'$"),
         (OSError("libgomp.so.1: cannot open"), r"does not start \(libgomp.*; install OpenMP"),
     ],
 )
@@ -276,7 +305,12 @@ def saved(fitted, tmp_path):
     [
         (lambda folder: (folder / "header.json").unlink(), "no ranker: it has no header.json"),
         (lambda folder: edit_header(folder, kind="recipes"), "not of ranker; give a folder that"),
-        (lambda folder: edit_header(folder, schema=1), "of schema 1, not 2; run mtn-fit-ranker"),
+        (lambda folder: edit_header(folder, schema=2), "of schema 2, not 3; run mtn-fit-ranker"),
+        (lambda folder: edit_header(folder, pairs=1, signed=False), "header.json: damaged"),
+        (
+            lambda folder: (folder / "header.json").write_text(MONSTERS["deeply nested"]),
+            "header.json: damaged; run mtn-fit-ranker again",
+        ),
         (lambda folder: edit_header(folder, features=["moon_phase"]), "of another version"),
         (lambda folder: edit_header(folder, weights={"moon": 1.0}), "header.json: damaged"),
         (lambda folder: edit_header(folder, conditions=[]), "header.json: damaged"),
@@ -296,6 +330,8 @@ def test_it_is_replaced_whole_or_not_at_all(fitted, saved):
     """A ranker whose last learner cannot be written leaves the older one, and nothing else."""
     before = {path.name: path.read_bytes() for path in saved.iterdir()}
     ranker = fitted[0].ranker
+    ranker.save(saved)
+    assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
     broken = Ranker(dict(ranker.learners), ranker.weights, ranker.conditions, {})
     broken.learners["4-gram"] = SimpleNamespace(model_to_string=lambda **_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -304,9 +340,53 @@ def test_it_is_replaced_whole_or_not_at_all(fitted, saved):
     assert list(saved.parent.iterdir()) == [saved]
 
     (saved / "left behind").write_text("by somebody")
-    ranker.save(saved)
-    assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
+    with pytest.raises(InputError, match="holds left behind, which mtn-fit-ranker did not write"):
+        ranker.save(saved)
+    assert (saved / "left behind").read_text() == "by somebody"
     assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_lightgbm_never_sees_a_damaged_learner(saved, monkeypatch):
+    """It would abort the process on some, never end on others, and believe most."""
+    rng = random.Random(1)
+    monkeypatch.setattr("lightgbm.Booster", lambda **_: pytest.fail("it was given some"))
+    for file in sorted(saved.glob("*.txt")):
+        whole = file.read_bytes()
+        for _ in range(20):
+            flip(file, rng.randrange(8 * len(whole)))
+            with pytest.raises(InputError, match=f"{file.name}: damaged .*; run mtn-fit-ranker"):
+                Ranker.load(saved)
+            file.write_bytes(whole)
+
+
+# --- which rule puts a suggestion where it stands -------------------------------------------------
+
+
+def test_scores_fall_among_suggestions_of_one_rule(fitted):
+    """The head is what shares most words with what is asked next; all others are by probability."""
+    rows = fitted[0].examples.features[fitted[0].examples.rows(0)]
+    found = fitted[0].ranker.order(rows)
+    assert [rule for *_, rule in found][:2] == ["head", "likely"]
+    for each in ("likely", "too many"):
+        scores = [score for _, score, rule in found if rule == each]
+        assert scores == sorted(scores, reverse=True)
+    assert [rule for *_, rule in found] == sorted((rule for *_, rule in found))
+
+
+def test_too_many_of_a_kind_are_said_to_be():
+    """Five that share no word with the session, and nobody asked after it."""
+    rows = rows_of([1] * 5, [NONE] * 5)
+    for name in ("shared_with_last", "shared_with_earlier"):
+        rows[:, NAMES.index(name)] = 0
+    learner = SimpleNamespace(predict=lambda rows: np.array([0.1, 0.5, 0.4, 0.3, 0.2]))
+    ranker = Ranker(dict.fromkeys(LEARNERS, learner), FREE, conditions_of(False, True), {})
+    assert ranker.order(rows) == [
+        (1, 0.5, "head"),
+        (2, 0.4, "likely"),
+        (3, 0.3, "too many"),
+        (4, 0.2, "too many"),
+        (0, 0.1, "too many"),
+    ]
 
 
 # --- used as it was fitted ------------------------------------------------------------------------

@@ -10,11 +10,11 @@ TABLE = table_of([["a b", "c"], ["a b", "d"], ["a b", "c"]])
 
 
 def texts(suggester, session, n=10):
-    return [each.text for each in suggester.suggest([session], n)[0]]
+    return [each.text for each in suggester.suggest(session, n)]
 
 
 def test_counts_then_edits():
-    found = Suggester(TABLE).suggest([["d", "a b"]])[0]
+    found = Suggester(TABLE).suggest(["d", "a b"])
     assert [(each.text, each.source) for each in found] == [
         ("c", "counts"),
         ("b", "edits"),
@@ -45,7 +45,7 @@ def test_sources_can_be_switched_off():
 
 def test_more_sessions_than_a_batch():
     sessions = [["a b"], ["b"]] * 50
-    found = Suggester(TABLE).suggest(sessions)
+    found = Suggester(TABLE).suggest_many(sessions)
     assert [len(each) for each in found] == [4, 1] * 50  # `a b` has the word `b`
     assert found[0] == found[98] and found[1] == found[99]
 
@@ -91,12 +91,12 @@ def test_what_people_type(session, line):
 @pytest.mark.parametrize("session", ["", "<q>", "<q> <session> <q>", [], ["", " "]])
 def test_a_session_without_a_query(session):
     with pytest.raises(InputError, match="a session without a query; give at least one"):
-        Suggester(TABLE).suggest([session])
+        Suggester(TABLE).suggest(session)
 
 
 def test_what_nobody_asked_has_no_suggestions():
-    assert Suggester(TABLE).suggest([["never"]], n=1000) == [[]]
-    assert Suggester(TABLE).suggest([]) == []
+    assert Suggester(TABLE).suggest(["never"], n=1000) == []
+    assert Suggester(TABLE).suggest_many([]) == []
 
 
 def test_queries_as_typed_get_suggestions_as_typed():
@@ -114,3 +114,76 @@ def test_lines_without_a_query_are_known_before_they_are_asked(line):
 
 def test_lines_with_a_query():
     assert has_query("<q> a") and has_query("a ▁b")
+
+
+# --- one session or many --------------------------------------------------------------------------
+
+
+def test_a_list_of_queries_is_one_session():
+    suggester = Suggester(TABLE)
+    one = suggester.suggest(["d", "a b"])
+    assert one == suggester.suggest(("d", "a b")) == suggester.suggest("d <q> a b")
+    assert suggester.suggest_many([["d", "a b"], "a b"]) == [one, suggester.suggest(["a b"])]
+    assert suggester.suggest_many(["d", "a b"]) == [[], suggester.suggest("a b")]
+
+
+HOW = r"suggest\(session\) takes one session, suggest_many\(sessions\) a list"
+
+
+@pytest.mark.parametrize(
+    "session, message",
+    [
+        ([["ebay"]], "a query is text, not list; "),
+        (["ebay", ("ebay", "motors")], "a query is text, not tuple; "),
+        (["ebay", None], "a query is text, not NoneType; "),
+        ([b"ebay"], "a query is text, not bytes; "),
+        (b"ebay", "a session is a list of queries, not bytes; "),
+        ({"ebay", "motors"}, "a session is a list of queries, not set; "),
+        (None, "a session is a list of queries, not NoneType; "),
+    ],
+)
+def test_what_is_not_one_session(session, message):
+    with pytest.raises(TypeError, match=message + HOW):
+        Suggester(TABLE).suggest(session)
+    with pytest.raises(TypeError, match=message + HOW):
+        Suggester(TABLE).suggest_many([["a"], session])
+    with pytest.raises(TypeError, match=message + HOW):
+        list(Suggester(TABLE).describe([session]))
+
+
+@pytest.mark.parametrize("sessions", ["ebay", b"ebay", None, iter([["ebay"]])])
+def test_what_is_not_many_sessions(sessions):
+    with pytest.raises(TypeError, match="sessions are a list, not .*; " + HOW):
+        Suggester(TABLE).suggest_many(sessions)
+
+
+@pytest.mark.parametrize("word", ["<session>", " <SESSION> ", "<unit3>"])
+def test_earlier_sessions_in_a_list_are_refused(word):
+    with pytest.raises(InputError, match="read as one session; give the queries of the last"):
+        Suggester(TABLE).suggest(["d", word, "a b"])
+
+
+@pytest.mark.parametrize("n", [0, -1])
+def test_fewer_than_one(n):
+    with pytest.raises(InputError, match=f"{n} suggestions were asked for; ask for at least 1"):
+        Suggester(TABLE).suggest(["a b"], n)
+    with pytest.raises(TypeError):
+        Suggester(TABLE).suggest(["a b"], 1.5)
+
+
+@pytest.mark.parametrize("symbol", ["<s>", "<PAD>", "</s>", "<unk>", "MadeUpWord0000"])
+def test_typed_symbols_are_words(symbol):
+    """Those of fairseq; in a line, separators are meant as such."""
+    escaped = "\\" + symbol.lower()
+    assert as_line([f"w1 {symbol}", symbol, "<q>"]) == rf"w1 {escaped} <q> {escaped} <q> \<q>"
+    assert as_line(f"w1 {symbol} <q> {symbol}") == f"w1 {escaped} <q> {escaped}"
+    assert as_line(f"w1 {escaped} <q> w2") == f"w1 {escaped} <q> w2"
+    assert as_line(f"▁w1 ▁{symbol}") == f"w1 {escaped}"
+    found = Suggester(table_of([[escaped, f"b {escaped}"]])).suggest([symbol], n=1)
+    assert found[0].text == f"b {symbol.lower()}"  # as it would be typed
+
+
+def test_byte_order_marks_and_nul_are_dropped():
+    for session in ("\ufeffa\0 b <q> c", ["\ufeffa\0 b", "\0", "c"], "\ufeff▁a ▁b <q> ▁c"):
+        assert as_line(session) == "a b <q> c"
+    assert not has_query("\ufeff\0 <q>")

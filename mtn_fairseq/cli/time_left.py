@@ -1,0 +1,44 @@
+"""How far a long piece of work is, and how long it will take, in lines on standard error."""
+
+import time
+from typing import Callable
+
+EVERY = 10.0  # seconds
+
+
+class TimeLeft:
+    """Reports progress now and then, not at every step.
+
+    Args:
+        say: prints a line
+        clock: in seconds
+    """
+
+    def __init__(
+        self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.say, self.clock = say, clock
+        self.what = ""
+        self.started = self.called = self.said = clock()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Args:
+        what: the steps, as in "3 of 5 pairs"; steps of another name are timed anew
+        done: how many of them are done, at least one
+        """
+        now = self.clock()
+        if what != self.what:  # the first of them began when the last call was made
+            self.what, self.started = what, self.called
+        self.called = now
+        if now - self.said < EVERY and done < total:
+            return
+        self.said = now
+        left = (now - self.started) / done * (total - done)
+        note = f", about {_rounded(left)} left" if done < total else ""
+        self.say(f"{done:,} of {total:,} {what}{note}")
+
+
+def _rounded(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
