@@ -8,7 +8,6 @@ reads the binarised data of an experiment, trains all systems in turn, on one co
 """
 
 import argparse
-import shlex
 import statistics
 from pathlib import Path
 from time import process_time
@@ -16,6 +15,7 @@ from typing import Callable, Dict
 
 import torch
 from fairseq import options, tasks, utils
+from parts import PLUGIN, words_of
 from recipes import SIZES, System, systems
 
 BATCHES, ROUNDS = 8, 5  # all systems in each round, so that a busy machine slows all of them
@@ -49,10 +49,10 @@ def updates_of(system: System, folder: Path) -> Callable[[], None]:
     """A function that updates a model of this system by some batches, the same at each call."""
     data = folder / ("pieces" if system.pieces else "words") / "data-bin"
     flags = (
-        f"{data} --user-dir mtn_fairseq --task session_to_query {system.flags}"
+        f"{data} {PLUGIN} {system.flags}"
         " --optimizer fused_adam --lr 0.001 --dropout 0.2 --clip-norm 1.0 --train-batches random"
     )
-    args = options.parse_args_and_arch(options.get_training_parser(), shlex.split(flags))
+    args = options.parse_args_and_arch(options.get_training_parser(), words_of(flags))
     task = tasks.setup_task(args)
     model, criterion = task.build_model(args).train(), task.build_criterion(args)
     optimizer = torch.optim.Adam(model.parameters(), fused=True)

@@ -17,7 +17,7 @@ from typing import Dict, Iterable, List
 
 from lists import counts, pecos, suggester, yardstick
 from models import Models
-from parts import Part, once, run_all, tell, write_whole
+from parts import PLUGIN, Part, once, run_all, tell, write_whole
 from plan import Plan
 from recipes import SIZES, SUGGESTERS, YARDSTICKS, Settings, System, next_rates, systems
 from rows import Row, Run, evaluation, manifest
@@ -109,7 +109,7 @@ class Experiment:
             prepare.append(f"--sentencepiece {self.plan.pieces}")
         prefixes = " ".join(f"--{split}pref {text}/{split}" for split in ("train", "valid", "test"))
         binarise = (
-            "fairseq-preprocess --user-dir mtn_fairseq --task session_to_query"
+            f"fairseq-preprocess {PLUGIN}"
             " --source-lang session --target-lang next --joined-dictionary"
             f" --thresholdsrc {0 if pieces else self.plan.threshold} {prefixes}"
             f" --destdir {folder}/data-bin --workers 2"
@@ -194,7 +194,7 @@ class Experiment:
             f"Learning rate and dropout: {chosen}; other rows take those of the model they vary.",
         ]
         contents = manifest(self.output, self.plan, about, self.rows(settings))
-        (self.output / "report.json").write_text(json.dumps(contents, indent=1) + "\n")
+        write_whole(self.output / "report.json", json.dumps(contents, indent=1) + "\n")
 
 
 def read_settings(file: Path) -> Dict[str, Settings]:

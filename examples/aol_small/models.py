@@ -5,14 +5,13 @@ import sys
 from pathlib import Path
 from typing import Dict, List
 
-from parts import Part, Training, Try, run_all
+from parts import PLUGIN, Part, Training, Try, run_all
 from plan import Plan
 from recipes import BEAM, Settings, next_rates
 
 from mtn_fairseq.scoring.generate_log import read_generate_log
 from mtn_fairseq.scoring.suggestion_scores import score
 
-_NEVER = 10000  # subtracted from the score of <unk>
 _WARM_UP = 8  # the first eighth, of a short try too
 
 
@@ -74,7 +73,7 @@ class Models:
     def _search(self, name: str, settings: Settings) -> Part:
         """What a trained model says for the validation text."""
         training = self.training(name, settings, seed=1)
-        ask = f"{self._ask(name, training)} --gen-subset valid --unkpen {_NEVER}"
+        ask = f"{self._ask(name, training)} --gen-subset valid"
         folder = self.output / "dropouts" / f"{name}-{settings.name}"
         return Part(folder, [("generate", ask)], after=training)
 
@@ -97,8 +96,8 @@ class Models:
             self.output / "answers" / f"{name}-{seed}",
             [
                 # People are suggested words, never <unk>; the paper counts it as a word.
-                ("generate", f"{ask} --unkpen {_NEVER}"),
-                ("with-unk", ask),
+                ("generate", ask),
+                ("with-unk", f"{ask} --generate-unknown"),
                 ("reference", f"{ask} --score-reference"),
             ],
             after=training,
@@ -106,7 +105,7 @@ class Models:
 
     def _ask(self, name: str, training: Training) -> str:
         return (
-            f"fairseq-generate {self._data(name)} --user-dir mtn_fairseq --task session_to_query"
+            f"fairseq-generate {self._data(name)} {PLUGIN}"
             f" --path {training.checkpoint}"
             f" --beam {BEAM} --nbest {BEAM} --max-len-b 30 {self.plan.generation}"
         )
@@ -118,8 +117,8 @@ class Models:
             flags += f" --max-update {in_same_time} --total-num-update {in_same_time}"
             flags += f" --warmup-updates {in_same_time // _WARM_UP}"
         return (
-            f"fairseq-train {self._data(name)} --user-dir mtn_fairseq"
-            f" --task session_to_query {self.plan.training} {system.flags} {settings.flags}"
+            f"fairseq-train {self._data(name)} {PLUGIN}"
+            f" {self.plan.training} {system.flags} {settings.flags}"
             f" --seed {seed} {flags}"
         )
 

@@ -12,8 +12,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import Callable, Iterable, List, Optional
 
+import mtn_fairseq
+from mtn_fairseq.files.result_file import write_result_file
+
 ROOT = Path(__file__).resolve().parents[2]
 DONE = "done"
+_USER_DIR = "$(mtn-user-dir)"  # as it is printed; running it takes seconds, each time
+PLUGIN = f'--user-dir "{_USER_DIR}" --task session_to_query'
 _VALID_LOSS = re.compile(r"\| valid \|.*?\| nll_loss (\S+) ")
 _DIVERGED = "FloatingPointError: gradients are Nan/Inf"  # fairseq-train's last words
 
@@ -59,8 +64,7 @@ class Part:
         seconds = 0.0
         for name, command in self.commands:
             seconds += self._command(name, command)
-        (self.folder / f"{DONE}.new").write_text(f"{seconds:.0f} seconds in this call\n")
-        os.replace(self.folder / f"{DONE}.new", self.folder / DONE)
+        write_whole(self.folder / DONE, f"{seconds:.0f} seconds in this call\n")
 
     def _command(self, name: str, command: str) -> float:
         tell(f"{self.folder.name}: {command}")
@@ -69,7 +73,7 @@ class Part:
         # Training goes on from its checkpoint, so its log does as well; all else starts again.
         with open(log, "a" if name == "train" else "w", encoding="utf-8") as printed:
             ended = subprocess.run(
-                shlex.split(command),
+                words_of(command),
                 stdout=printed,
                 stderr=subprocess.STDOUT,
                 env=environment(),
@@ -147,11 +151,15 @@ def once(path: Path, make: Callable[[], str]) -> str:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """A file that appears under its name only when complete."""
+    """A file that appears under its name only when complete, in a folder that is made for it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f"{path.name}.new")
-    new.write_text(text, encoding="utf-8")
-    os.replace(new, path)
+    write_result_file(str(path), text)
+
+
+def words_of(command: str) -> List[str]:
+    """As the shell would split it, with the folder of the plugin in its place."""
+    folder = str(Path(mtn_fairseq.__file__).parent)
+    return [word.replace(_USER_DIR, folder) for word in shlex.split(command)]
 
 
 def environment() -> dict:

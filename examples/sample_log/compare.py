@@ -17,6 +17,7 @@ matplotlib.use("Agg")
 import steps
 from matplotlib import pyplot
 
+from mtn_fairseq.files.result_file import open_result_file, write_result_file
 from mtn_fairseq.scoring import read_generate_log
 
 
@@ -68,7 +69,7 @@ def main() -> None:
         steps.train(run, flags, updates, args.seed, run / architecture)
         pairs = steps.suggest(run, run / architecture)
         scores[architecture] = steps.measure(pairs, run / "text/test")
-    (run / "scores.json").write_text(json.dumps(scores, indent=2) + "\n")
+    write_result_file(str(run / "scores.json"), json.dumps(scores, indent=2) + "\n")
     curves = {name: read_curve(run / name / "train.log") for name in args.architectures}
     draw(curves, scores, run / "curves.png")
     print_table(scores)
@@ -111,7 +112,8 @@ def draw(curves: Dict[str, list], scores: Dict[str, dict], path: Path) -> None:
     right.set(xlabel="exact match of the first suggestion (%)", xlim=(0, 75))
     right.legend(loc="upper center", bbox_to_anchor=(0.5, 1.2), fontsize="small")
     figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    with open_result_file(str(path)) as stream:
+        figure.savefig(stream, format="png", dpi=120)
 
 
 def print_table(scores: Dict[str, dict]) -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import steps
 
+from mtn_fairseq.files.result_file import write_result_file
+
 
 def main() -> None:
     args = parse_args()
@@ -47,12 +49,12 @@ def main() -> None:
     scores = steps.measure(pairs, run / "text/test")
     print_scores(scores)
     scores["seconds"] = round(time.time() - started)
-    (run / "scores.json").write_text(json.dumps(scores, indent=2) + "\n")
+    write_result_file(str(run / "scores.json"), json.dumps(scores, indent=2) + "\n")
     print(
         f"\n{scores['seconds']} seconds in all; everything is in {run}. To type sessions yourself:"
     )
     print(
-        f"  fairseq-interactive {run}/data-bin --user-dir mtn_fairseq --task session_to_query"
+        f"  fairseq-interactive {run}/data-bin {steps.PLUGIN}"
         f" --path {run}/checkpoints/checkpoint_best.pt --cpu --beam 5 --nbest 5"
     )
 

@@ -8,10 +8,13 @@ import sys
 from pathlib import Path
 from typing import Dict, List, Optional
 
+import mtn_fairseq
 from mtn_fairseq.sample_log import Yardstick, read_pairs
 from mtn_fairseq.scoring import Suggestions, read_generate_log, score
 
 ROOT = Path(__file__).resolve().parents[2]
+USER_DIR = "$(mtn-user-dir)"  # as it is printed; running it takes seconds, each time
+PLUGIN = f'--user-dir "{USER_DIR}" --task session_to_query'
 
 # What of fairseq's long output a reader wants to see; all of it is kept in a file.
 PROGRESS = ("| train_inner |", "| valid |", "model params", "Wrote preprocessed", "Generate test")
@@ -53,7 +56,7 @@ def find_sessions(run: Path, history: int = 0) -> None:
 
 def binarise(run: Path) -> None:
     command(
-        "fairseq-preprocess --user-dir mtn_fairseq --task session_to_query"
+        f"fairseq-preprocess {PLUGIN}"
         " --source-lang session --target-lang next --joined-dictionary --thresholdsrc 8"
         f" --trainpref {run}/text/train --validpref {run}/text/valid --testpref {run}/text/test"
         f" --destdir {run}/data-bin --workers 2",
@@ -65,7 +68,7 @@ def train(run: Path, flags: str, updates: int, seed: int, into: Path) -> None:
     """Checkpoints and log go to the folder `into`."""
     into.mkdir(exist_ok=True)
     command(
-        f"fairseq-train {run}/data-bin --user-dir mtn_fairseq --task session_to_query"
+        f"fairseq-train {run}/data-bin {PLUGIN}"
         f" {TRAINING} {flags} --seed {seed} --max-update {updates} --total-num-update {updates}"
         f" --save-dir {into}/checkpoints",
         keep=into / "train.log",
@@ -75,7 +78,7 @@ def train(run: Path, flags: str, updates: int, seed: int, into: Path) -> None:
 def suggest(run: Path, into: Path) -> List[Suggestions]:
     """Five next queries for every test session."""
     command(
-        f"fairseq-generate {run}/data-bin --user-dir mtn_fairseq --task session_to_query"
+        f"fairseq-generate {run}/data-bin {PLUGIN}"
         f" --path {into}/checkpoints/checkpoint_best.pt --cpu --batch-size 128 --beam 5 --nbest 5",
         keep=into / "generate.log",
     )
@@ -102,7 +105,8 @@ def title(text: str) -> None:
 def command(line: str, keep: Optional[Path] = None) -> None:
     """Print a command and run it; with `keep`, its whole output goes there, progress is shown."""
     print(f"$ {line}", flush=True)
-    words = shlex.split(line)
+    plugin = str(Path(mtn_fairseq.__file__).parent)
+    words = [word.replace(USER_DIR, plugin) for word in shlex.split(line)]
     # The commands of the environment that runs this script, whether it is activated or not.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1"}

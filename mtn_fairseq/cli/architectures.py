@@ -15,7 +15,7 @@ from fairseq.tasks import TASK_REGISTRY
 from torch import nn
 
 from ..data.session_text import QUERY_SEPARATOR, SESSION_SEPARATOR
-from .output import standard_output
+from ..files.standard_streams import standard_output
 
 PACKAGE = str(__package__).split(".", maxsplit=1)[0]
 PAPER_VOCABULARY = 76604

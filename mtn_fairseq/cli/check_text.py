@@ -4,22 +4,24 @@ import argparse
 from typing import Optional, Sequence
 
 from ..data.text_checks import check_pairs
+from ..files.standard_streams import standard_output
 
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
     parser = argparse.ArgumentParser(
         prog="mtn-check-text",
         description="Check session text (PREFIX.session and PREFIX.next) before it is binarised: "
-        "UTF-8, as many sources as targets, no empty query. Stops at the first fault with its "
-        "file, line and remedy.",
+        "UTF-8, as many sources as targets, no empty query, no symbol of fairseq. Stops at the "
+        "first fault with its file, line and remedy.",
     )
     parser.add_argument("prefix", nargs="+", help="path without ending, such as text/train")
     parser.add_argument("-s", "--source-lang", default="session", help="ending (default: session)")
     parser.add_argument("-t", "--target-lang", default="next", help="ending (default: next)")
     args = parser.parse_args(argv)
-    for prefix in args.prefix:
-        pairs = check_pairs(prefix, args.source_lang, args.target_lang)
-        print(f"{prefix}: {pairs} pairs, all well formed")
+    with standard_output() as out:
+        for prefix in args.prefix:
+            pairs = check_pairs(prefix, args.source_lang, args.target_lang)
+            out.write(f"{prefix}: {pairs} pairs, all well formed\n")
 
 
 if __name__ == "__main__":

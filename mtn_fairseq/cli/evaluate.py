@@ -8,12 +8,12 @@ from glob import escape, glob
 from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union
 
 from ..errors import InputError
+from ..files.result_file import check_result_file, write_result_file
+from ..files.standard_streams import standard_output
 from ..scoring.evaluation import AT, System, evaluate
 from ..scoring.paired_bootstrap import SAMPLES, SEED
 from .evaluation_tables import evaluation_tables
 from .flag_types import at_least_0, at_least_1
-from .output import standard_output
-from .result_file import check_result_file, write_result_file
 
 Value = TypeVar("Value")
 

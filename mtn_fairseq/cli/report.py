@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import List, Optional, Sequence
 
 from ..errors import InputError
+from ..files.result_file import check_result_file, write_result_file
+from ..files.standard_streams import standard_output
 from ..report.document import PICTURES, Document
 from ..report.html_page import to_html
 from ..report.manifest import NAME, Manifest, read_manifest
 from ..report.markdown import to_markdown
 from ..report.pictures import check_matplotlib
 from ..report.sections import build_document
-from .output import standard_output
 
 _PAGES = ("report.md", "report.html")
 _MISSING_GLYPH = re.compile(r"Glyph \d+ .*missing from")  # matplotlib's warning
@@ -30,7 +31,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     check_matplotlib()
     manifest = read_manifest(args.experiment)
     folder = Path(args.output)
-    _check_folder(folder)  # now, since the rest may take minutes
+    _check_folder(folder, list(map(str, manifest.files())))  # now: the rest may take minutes
     document = _build(manifest)
     files = {f"{picture.name}.png": picture.png for picture in document.pictures()}
     # Names in the evaluations came from a command line, and may have bytes that are no UTF-8.
@@ -39,7 +40,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with standard_output() as out:
         for name, content in files.items():
-            _write_whole(folder / name, content)
+            write_result_file(str(folder / name), content)
         _remove_other_pictures(folder, list(files))
         out.writelines(f"{folder / name}\n" for name in files)
 
@@ -56,10 +57,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _check_folder(folder: Path) -> None:
-    """That a report can be written there. A folder that is not there yet stays so: what is wrong
-    with the experiment would leave an empty one."""
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
+def _check_folder(folder: Path, inputs: Sequence[str]) -> None:
+    """That a report can be written there, over none of its inputs. A folder that is not there yet
+    stays so: what is wrong with the experiment would leave an empty one."""
+    made = [path for path in (folder, *folder.parents) if not os.path.exists(path)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -75,6 +76,8 @@ def _check_folder(folder: Path) -> None:
     for name in (*_PAGES, *(f"{picture}.png" for picture in PICTURES)):
         if (folder / name).is_dir():
             raise InputError("a folder", "remove it, or name another --output", folder / name)
+        if folder not in made:
+            check_result_file(str(folder / name), inputs)
 
 
 def _build(manifest: Manifest) -> Document:
@@ -89,13 +92,6 @@ def _build(manifest: Manifest) -> Document:
             file=sys.stderr,
         )
     return document
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """A file that appears under its name only when complete."""
-    partial = Path(f"{path}.partial-{os.getpid()}")
-    partial.write_bytes(content)
-    os.replace(partial, path)
 
 
 def _remove_other_pictures(folder: Path, written: List[str]) -> None:

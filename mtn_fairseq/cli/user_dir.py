@@ -4,6 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Optional, Sequence
 
+from ..files.standard_streams import standard_output
+
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
     """Print the package's folder and nothing else: the output is pasted into a command line."""
@@ -15,7 +17,8 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     ).parse_args(argv)
     # Not resolve(): fairseq compares this path with the one the package was imported by, and a
     # followed symlink would make them differ.
-    print(Path(__file__).absolute().parents[1])
+    with standard_output() as out:
+        out.write(f"{Path(__file__).absolute().parents[1]}\n")
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Set, Text
 
 from ..data.session_pairs import Pair, read_pairs
 from ..data.session_text import join_units
+from ..files.standard_streams import standard_output
 from .flag_types import at_least_1
-from .output import standard_output
 
 # How many of the last queries a method looks at, at most; None: all of the session so far.
 METHODS: Dict[str, Optional[int]] = {"echo": 0, "last": 1, "session": None}

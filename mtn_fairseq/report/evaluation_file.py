@@ -5,15 +5,16 @@ from pathlib import Path
 from typing import Any, Iterator, Tuple
 
 from ..errors import InputError
-from .manifest import read_json
+from ..files.json_file import read_json
 
 SCHEMA = 1
 TEXTS = ("raw", "unk")
+_AGAIN = "evaluate again with mtn-evaluate --json"
 _ENTRIES = {"schema", "systems", "test", "signature", "notes"}
 
 
 def read_evaluation(path: Path) -> dict:
-    result = read_json(path)
+    result = read_json(path, _AGAIN)
     if not isinstance(result, dict) or not result.keys() >= _ENTRIES or result["schema"] != SCHEMA:
         raise InputError(
             f"no evaluation of schema {SCHEMA}", "give a file of `mtn-evaluate --json`", path
@@ -22,7 +23,7 @@ def read_evaluation(path: Path) -> dict:
         if not is_as_written:
             raise InputError(
                 f"not as mtn-evaluate writes it: {place}",
-                "evaluate again with mtn-evaluate --json",
+                _AGAIN,
                 path,
             )
     return result

@@ -1,16 +1,21 @@
 """`report.json`: which files a report is made of. docs/report.md has the format."""
 
-import json
+import os
 import unicodedata
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, NoReturn, Optional, Sequence
+from reprlib import Repr
+from typing import Any, Dict, Iterator, List, NamedTuple, NoReturn, Optional, Sequence
 
 from ..errors import InputError
+from ..files.json_file import read_json
 from . import paper
 
 NAME = "report.json"
 SCHEMA = 1
 GROUPS = ("main", "ablation", "variant", "beyond", "yardstick")
+_SHORT = Repr()
+_SHORT.maxstring = 100
+shortened = _SHORT.repr  # of a value in an error: it may be long, or nested
 
 
 class Run(NamedTuple):
@@ -52,12 +57,25 @@ class Manifest(NamedTuple):
     def of_group(self, group: str) -> List[System]:
         return [system for system in self.systems if group in system.groups]
 
+    def files(self) -> Iterator[Path]:
+        """All that a report is made of; of the binarised data, the dictionaries."""
+        yield self.file
+        yield from self.evaluations
+        yield from (path for path in (self.stats,) if path is not None)
+        if self.test is not None:
+            yield from (Path(f"{self.test}.{ending}") for ending in ("session", "next"))
+        for data in (self.data, *(system.data for system in self.systems)):
+            yield from (data / f"dict.{end}.txt" for end in ("session", "next") if data is not None)
+        for run in (run for system in self.systems for run in system.runs):
+            yield from (path for path in (run.checkpoint, run.training_log) if path is not None)
+            yield from run.suggestions
+
 
 def read_manifest(experiment: str) -> Manifest:
     """From the file, or from the folder that has it."""
     file = Path(experiment)
-    file = file / NAME if file.is_dir() else file
-    if not file.is_file():
+    file = file / NAME if os.path.isdir(file) else file
+    if not os.path.isfile(file):  # unlike the method, also of a name that is too long
         raise InputError("no such file", f"give a {NAME}, see docs/report.md", file)
     entry = _Entry(read_json(file), file, "")
     if entry.number("schema") != SCHEMA:
@@ -77,16 +95,6 @@ def read_manifest(experiment: str) -> Manifest:
     entry.refuse_others()
     _check(manifest)
     return manifest
-
-
-def read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", "name a file", path) from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        line = getattr(error, "lineno", None)
-        raise InputError(f"not JSON ({error})", "write it again", path, line) from None
 
 
 def _system(entry: "_Entry") -> System:
@@ -126,12 +134,14 @@ def _check(manifest: Manifest) -> None:
     labels = [system.label for system in manifest.systems]
     for label in labels:
         if labels.count(label) > 1:
-            raise InputError(f"two systems {label!r}", "give each its own label", manifest.file)
+            raise InputError(
+                f"two systems {shortened(label)}", "give each its own label", manifest.file
+            )
     names = [system.compared for system in manifest.systems if system.compared is not None]
     for name in names:
         if names.count(name) > 1:
             raise InputError(
-                f"two systems with `compared` {name!r}",
+                f"two systems with `compared` {shortened(name)}",
                 "a comparison is of one system: give each its own",
                 manifest.file,
             )
@@ -140,7 +150,7 @@ def _check(manifest: Manifest) -> None:
         raise InputError("`sample_lines` below 1", "count lines from 1", manifest.file)
     if manifest.attention is not None and manifest.attention not in labels:
         raise InputError(
-            f"`attention`: no system {manifest.attention!r}",
+            f"`attention`: no system {shortened(manifest.attention)}",
             f"name one of {', '.join(labels)}",
             manifest.file,
         )
@@ -160,7 +170,7 @@ def _check_shown(manifest: Manifest) -> None:
     for text in (manifest.title, *(s.label for s in manifest.systems), *archs, *paragraphs):
         if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in text):
             raise InputError(
-                f"{text!r} has a line break, or a character that nothing can show",
+                f"{shortened(text)} has a line break, or a character that nothing can show",
                 "write it without",
                 manifest.file,
             )
@@ -187,14 +197,14 @@ class _Entry:
 
     def check_choice(self, name: str, value: str, choices: Sequence[str]) -> None:
         if value not in choices:
-            self.refuse(f"`{name}` is {value!r}", f"give one of {', '.join(choices)}")
+            self.refuse(f"`{name}` is {shortened(value)}", f"give one of {', '.join(choices)}")
 
     def _value(self, name: str, kind: type, what: str) -> Any:
         self.asked.append(name)
         value = self.given.get(name)
         # In JSON true is no number; in Python it is.
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-            self.refuse(f"`{name}` is {value!r}", f"write {what}")
+            self.refuse(f"`{name}` is {shortened(value)}", f"write {what}")
         return value
 
     def number(self, name: str) -> Optional[int]:
@@ -212,7 +222,7 @@ class _Entry:
         value = self.given.get(name)
         values = [value] if isinstance(value, str) else [] if value is None else value
         if not isinstance(values, list) or not all(type(v) is kind for v in values):
-            self.refuse(f"`{name}` is {value!r}", f"write a list of {what}")
+            self.refuse(f"`{name}` is {shortened(value)}", f"write a list of {what}")
         return values
 
     def numbers(self, name: str) -> List[int]:
@@ -240,7 +250,7 @@ class _Entry:
 
     def _found(self, name: str, text: str, ending: str = "") -> Path:
         path = self.file.parent / text
-        if not Path(f"{path}{ending}").exists():
+        if not os.path.exists(f"{path}{ending}"):
             self.refuse(
                 f"`{name}`: no such file: {path}{ending}",
                 "make it, or take the entry out and its section is left out",

@@ -32,6 +32,8 @@ WIDTH = 9.0  # inches
 _LETTER = 0.085  # of an average one
 _LINE = 0.24  # inches of one in a legend
 _CELL = 0.5  # of an attention map
+_QUERY = 34  # letters of one beside it, at most
+_LABEL = 78  # letters of a system's, at most
 DPI = 160
 # Okabe and Ito's colours without their yellow, which is too pale for lines.
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = (
@@ -83,7 +85,7 @@ def check_matplotlib() -> None:
         import matplotlib  # noqa: F401
     except ImportError:
         raise InputError(
-            "the pictures of a report need matplotlib", "pip install 'mtn_fairseq[report]'"
+            "the pictures of a report need matplotlib", "pip install 'matplotlib>=3.7'"
         ) from None
 
 
@@ -114,7 +116,7 @@ def bleu_chart(bars: Sequence[Tuple[str, Mapping[str, Optional[Figure]]]]) -> by
             _bar(axes, place, heights[name], name)
             place += 1
         place += 0.7
-    axes.set_yticks(middles, [_wrapped(label, 26) for label, _ in bars])
+    axes.set_yticks(middles, [textwrap.fill(_shortened(label), 26) for label, _ in bars])
     axes.tick_params(axis="y", length=0)
     axes.margins(y=0.01)
     axes.invert_yaxis()
@@ -185,7 +187,7 @@ def position_chart(
             )
             low, high = ([getattr(f, end) for f in found.values()] for end in ("low", "high"))
             axes.fill_between(at, low, high, color=look.colour, alpha=0.15, linewidth=0)
-        axes.set_xticks(range(len(places)), places)
+        axes.set_xticks(range(len(places)), [_shortened(place, 12) for place in places])
         axes.set_title(title, fontsize=10)
         axes.set_ylim(bottom=0)
     drawing.supxlabel("place of the next query in its session", fontsize=10)
@@ -259,7 +261,8 @@ def attention_maps(sessions: Sequence[Attention]) -> bytes:
     """A row a session, a column a layer; one hue from pale to dark, and the numbers."""
     layers = max(len(session.layers) for session in sessions)
     sizes = [len(session.queries) for session in sessions]
-    longest = max(len(_shortened(query)) for session in sessions for query in session.queries)
+    queries = [query for session in sessions for query in session.queries]
+    longest = max(len(_shortened(query, _QUERY)) for query in queries)
     width = _LETTER * longest + layers * (_CELL * max(sizes) + 0.3) + 1.2
     drawing = _drawing(sum(_CELL * size + 0.75 for size in sizes), width)
     grid = drawing.subplots(len(sessions), layers, squeeze=False, height_ratios=sizes)
@@ -282,7 +285,7 @@ def _map(axes: "Axes", session: Attention, layer: int) -> None:
         axes.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor="#aaaaaa"))
         ink = "white" if weights[i, j] > 0.6 else "black"
         axes.text(j, i, f"{100 * weights[i, j]:.0f}", ha="center", va="center", color=ink, size=9)
-    names = [f"{_shortened(query)}  {i}" for i, query in enumerate(session.queries, 1)]
+    names = [f"{_shortened(query, _QUERY)}  {i}" for i, query in enumerate(session.queries, 1)]
     axes.set_yticks(range(count), names if layer == 0 else [""] * count)
     axes.set_xticks(range(count), [str(i) for i in range(1, count + 1)])
     axes.tick_params(length=0)
@@ -310,7 +313,8 @@ def _png(drawing: "Drawing") -> bytes:
 
 
 def _legend(drawing: "Drawing", axes: "Axes") -> None:
-    handles, labels = axes.get_legend_handles_labels()
+    handles, names = axes.get_legend_handles_labels()
+    labels = list(map(_shortened, names))
     if not labels:
         return
     fitting = int(WIDTH / (0.75 + _LETTER * max(map(len, labels))))
@@ -325,9 +329,7 @@ def _flat(axes: Any) -> List["Axes"]:
     return list(axes.flat) if hasattr(axes, "flat") else [axes]
 
 
-def _wrapped(label: str, width: int) -> str:
-    return textwrap.fill(label, width)
-
-
-def _shortened(text: str, length: int = 34) -> str:
+def _shortened(text: str, length: int = _LABEL) -> str:
+    """matplotlib lays out every letter of a text, in more time than a reader has; the tables have
+    all of them."""
     return text if len(text) <= length else text[: length - 1] + "…"

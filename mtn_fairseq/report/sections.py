@@ -3,11 +3,12 @@
 from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional
 
 from ..errors import InputError
+from ..files.json_file import read_json
 from . import paper
 from .attention import read_attention
 from .document import Block, Cell, Document, Heading, Paragraph, Picture, Table
 from .evaluation_file import TEXTS
-from .manifest import Manifest, System, read_json
+from .manifest import Manifest, System
 from .pictures import (
     Style,
     attention_maps,

@@ -7,7 +7,6 @@ from fairseq import checkpoint_utils
 from fairseq.models import FairseqEncoderDecoderModel
 from fairseq.tasks import FairseqTask
 
-from ..errors import InputError
 from ..modules.mtn_encoder import MTNEncoder
 
 BYTES = 4  # of a number: "under single-precision floating-point representation", says the paper
@@ -24,17 +23,10 @@ class Size(NamedTuple):
 
 
 def load(checkpoint: Path, data: Path) -> Tuple[FairseqEncoderDecoderModel, FairseqTask]:
-    try:
-        models, _, task = checkpoint_utils.load_model_ensemble_and_task(
-            [str(checkpoint)], arg_overrides={"data": str(data)}
-        )
-    except (Exception, SystemExit) as error:  # whatever fairseq and torch make of other files
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(
-            f"not a checkpoint of the data in {data} ({reason})",
-            "give the checkpoint that fairseq-train saved, and as `data` the folder it trained on",
-            checkpoint,
-        ) from error
+    # What is wrong with the file is said by `checkpoints.loading`, which this goes through.
+    models, _, task = checkpoint_utils.load_model_ensemble_and_task(
+        [str(checkpoint)], arg_overrides={"data": str(data)}
+    )
     return models[0].eval(), task
 
 

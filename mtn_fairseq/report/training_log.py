@@ -56,10 +56,10 @@ def _finite(losses: Dict[int, float]) -> Points:
 
 
 def _fields(text: str) -> Dict[str, float]:
-    """Of a line that a resumed run broke in the middle, none."""
+    """Of a line that a resumed run broke in the middle, or is otherwise damaged, none."""
     try:
         if text.startswith("{"):
             text = ", ".join(f"{name}={value}" for name, value in json.loads(text).items())
         return {name: float(value) for name, value in _FIELD.findall(text)}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}

@@ -4,11 +4,12 @@ import argparse
 import gzip
 import io
 import json
-import os
 import sys
 from contextlib import contextmanager
-from typing import IO, Callable, Iterator, List, NoReturn, Optional
+from typing import Callable, Iterator, List, NoReturn, Optional, TextIO
 
+from ..files.result_file import check_result_file, open_result_file
+from ..files.standard_streams import standard_output
 from .session_text import read_pairs
 from .writer import HEADER, LogWriter
 from .yardstick import ImpossiblePair, Rates, Yardstick
@@ -57,7 +58,7 @@ def _log_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--progress",
         action="store_true",
-        default=sys.stderr.isatty(),
+        default=sys.stderr is not None and sys.stderr.isatty(),
         help="report progress on standard error, also where that is no terminal",
     )
     return parser
@@ -82,30 +83,24 @@ def _yardstick_parser() -> argparse.ArgumentParser:
 
 
 @contextmanager
-def _written_whole(path: str) -> Iterator[IO[str]]:
-    """A text file that appears under its name only when complete."""
+def _log_file(path: str) -> Iterator[TextIO]:
+    """For `-`, standard output; of a name that ends in .gz, what is written is compressed."""
     if path == "-":
-        yield sys.stdout
-        sys.stdout.flush()
+        with standard_output() as out:
+            yield out
         return
-    partial = f"{path}.partial-{os.getpid()}"
-    try:
-        with open(partial, "wb") as raw:
-            # No name and no time inside, so that the same log is the same file.
-            packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.endswith(".gz") else raw
-            with io.TextIOWrapper(packed, encoding="ascii", newline="\n") as text:
-                yield text
-        os.replace(partial, path)
-    except BaseException:
-        if os.path.exists(partial):
-            os.remove(partial)
-        raise
+    check_result_file(path)
+    with open_result_file(path) as raw:
+        # No name and no time inside, so that the same log is the same file.
+        packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.endswith(".gz") else raw
+        with io.TextIOWrapper(packed, encoding="ascii", newline="\n") as text:
+            yield text
 
 
 def write_log(users: int, seed: int, path: str, progress: bool = False) -> None:
     """Write a log of so many users to a file, or to standard output for `-`."""
     writer = LogWriter(seed)
-    with _written_whole(path) as out:
+    with _log_file(path) as out:
         out.write(HEADER + "\n")
         for number in range(users):
             out.writelines(row.line() for row in writer.rows_of_user(number))
@@ -133,7 +128,9 @@ def _measure(argv: List[str]) -> None:
     except ImpossiblePair as error:
         place = f"{args.prefix}.session:{error.number}"
         raise ValueError(f"{place}: {error.reason} (--skip-impossible to go on)") from None
-    print(json.dumps(rates._asdict()) if args.json else _report(args.prefix, rates))
+    with standard_output() as out:
+        out.write(json.dumps(rates._asdict()) if args.json else _report(args.prefix, rates))
+        out.write("\n")
 
 
 def main(argv: Optional[List[str]] = None) -> int:
@@ -145,11 +142,8 @@ def main(argv: Optional[List[str]] = None) -> int:
         else:
             args = _log_parser().parse_args(argv)
             write_log(args.users, args.seed, args.output, args.progress)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # quiet at exit, too
-        return 1
     except KeyboardInterrupt:
-        print("mtn-sample-log: interrupted, nothing written", file=sys.stderr)
+        print("mtn-sample-log: interrupted", file=sys.stderr)
         return 130
     except (OSError, ValueError) as error:
         print(f"mtn-sample-log: error: {error}", file=sys.stderr)

@@ -10,19 +10,21 @@ fairseq logs in between is passed over. A log whose last line is missing was cut
 import math
 import os
 import re
-import sys
+from itertools import islice
 from pathlib import Path
-from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 from ..data.text_checks import numbered_lines
 from ..data.word_pieces import decode_pieces
 from ..errors import InputError
+from ..files.standard_streams import standard_input
 
 _CLOSING = re.compile(
-    r"Generate .+ with beam=\d+: |(Yardstick|Suggest) \S+ with nbest=(?P<nbest>\d+): "
+    r"Generate .+ with beam=\d+: |(Yardstick|Suggest) \S+ with nbest=(?P<nbest>\d{1,9}): "
 )
 _AGAIN = "generate again, into a fresh file"
 _SHOWN = 5  # pair numbers in a message
+_DIGITS = 18  # of the longest pair number; far more than pairs anywhere
 _GZIP = b"\x1f\x8b"
 
 
@@ -133,6 +135,8 @@ def _log_lines(path: Path) -> Iterator[Tuple[int, str, int, str]]:
         if line[1:2] == "-" and line[0] in "STHDP":
             pair, tab, text = line[2:].partition("\t")
             if pair.isascii() and pair.isdecimal():
+                if len(pair) > _DIGITS:
+                    raise InputError(f"a pair number of {len(pair):,} digits", _AGAIN, path, number)
                 if not tab:
                     raise InputError("a line without its text", _AGAIN, path, number)
                 closing = None  # of a part before this one, which may be cut off
@@ -150,18 +154,15 @@ def _log_lines(path: Path) -> Iterator[Tuple[int, str, int, str]]:
 
 def _lines(path: Path) -> Iterator[str]:
     """Without their ends. Logs are long: nothing is looked at twice unless it must be."""
-    standard_input = str(path) == "-"
-    if standard_input and sys.stdin is None:
-        raise InputError("standard input is closed", "give it a log, or name a file", path)
+    is_typed = str(path) == "-"
     try:
-        source = sys.stdin.fileno() if standard_input else path
-        with open(source, encoding="utf-8", newline="\n", closefd=not standard_input) as stream:
+        with standard_input() if is_typed else open(path, encoding="utf-8", newline="\n") as stream:
             for line in stream:
                 yield line.rstrip("\r\n")
     except FileNotFoundError:
         raise InputError("no such file", "give the output of fairseq-generate", path) from None
     except UnicodeDecodeError:
-        if not standard_input and path.is_file():  # a pipe cannot be read again
+        if not is_typed and path.is_file():  # a pipe cannot be read again
             with open(path, "rb") as file:
                 if file.read(len(_GZIP)) == _GZIP:
                     raise InputError("compressed", f"give <(zcat {path})", path) from None
@@ -244,14 +245,17 @@ def _check_complete(path: str, found: Dict[int, _Open], pairs: Optional[int]) ->
     beyond = sorted(index for index in found if index >= count)
     if beyond:
         raise InputError(
-            f"{_numbered(beyond)} not in the test text, which has {count} pairs (numbered from 0)",
+            f"{_numbered(beyond, len(beyond))} not in the test text, which has {count} pairs "
+            "(numbered from 0)",
             "it is of another test set; generate from the data of this one",
             path,
         )
-    lacking = [index for index in range(count) if not _is_whole(found.get(index))]
+    lacking = count - sum(map(_is_whole, found.values()))
     if lacking:
+        # The first of them are soon found, however high a damaged number makes the count.
+        first = (index for index in range(count) if not _is_whole(found.get(index)))
         raise InputError(
-            f"{_numbered(lacking)} missing or incomplete, of {count} (numbered from 0)",
+            f"{_numbered(first, lacking)} missing or incomplete, of {count} (numbered from 0)",
             "nothing is scored without them; generate again, and give all shards",
             path,
         )
@@ -267,8 +271,8 @@ def _is_whole(pair: Optional[_Open]) -> bool:
     )
 
 
-def _numbered(indices: List[int]) -> str:
-    if len(indices) == 1:
-        return f"pair {indices[0]} is"
-    shown = ", ".join(map(str, indices[:_SHOWN])) + (", …" if len(indices) > _SHOWN else "")
-    return f"{len(indices)} pairs ({shown}) are"
+def _numbered(indices: Iterable[int], count: int) -> str:
+    shown = ", ".join(map(str, islice(indices, _SHOWN)))
+    if count == 1:
+        return f"pair {shown} is"
+    return f"{count} pairs ({shown}{', …' if count > _SHOWN else ''}) are"

@@ -5,7 +5,7 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set
 
 from ..data.session_pairs import Pair
 from ..data.session_text import is_separator, last_session, split_units
-from ..data.text_checks import numbered_lines
+from ..data.text_checks import session_lines
 from ..data.word_pieces import decode_pieces
 
 MOST = 10  # numbers from here on are one group
@@ -66,7 +66,7 @@ def _all_queries(prefix: str) -> Iterator[str]:
     whole = Path(f"{prefix}.whole")
     files = [whole] if whole.is_file() else [Path(f"{prefix}.{end}") for end in ("session", "next")]
     for path in files:
-        for _, line in numbered_lines(path):
+        for _, line in session_lines(path):
             yield from split_units(last_session(decode_pieces(line)), level=1)
 
 

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 import torch
-from processes import PLUGIN, SMALL, TRAIN, prepare, start, train
+from processes import PATIENCE, PLUGIN, SMALL, TRAIN, prepare, start, train
 from training_runs import learned, logged, same_weights
 
 MODELS = {
@@ -35,7 +35,7 @@ def train_together(data, save, flags, status=0):
     logs = [save.parent / f"{save.name}.rank{rank}.log" for rank in range(2)]
     processes = [start(f"{line} --distributed-rank {rank}", log) for rank, log in enumerate(logs)]
     try:
-        codes = [process.wait(timeout=300) for process in processes]
+        codes = [process.wait(timeout=PATIENCE) for process in processes]
     except subprocess.TimeoutExpired:
         codes = ["still waiting for each other"]
     finally:

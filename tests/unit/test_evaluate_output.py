@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from scoring_logs import Answer, write_log, write_text
 
-from mtn_fairseq.cli import result_file
 from mtn_fairseq.cli.evaluate import main
-from mtn_fairseq.cli.output import standard_output
-from mtn_fairseq.cli.result_file import check_result_file, write_result_file
 from mtn_fairseq.errors import InputError
+from mtn_fairseq.files import result_file
+from mtn_fairseq.files.result_file import check_result_file, write_result_file
+from mtn_fairseq.files.standard_streams import standard_output
 
 TRUTH = [Answer("a", "b c", ["b c"]), Answer("a <q> b c", "a d", ["a d"])]
 LONG = "x" * 300  # no file may have such a name

@@ -123,6 +123,20 @@ def test_damaged_lines(tmp_path):
         refused(tmp_path, spoiled + CLOSING, message)
 
 
+def test_numbers_that_no_log_has(tmp_path):
+    """Neither Python's limit of digits nor a loop up to the number is met."""
+    digits = "9" * 5_000
+    text = log_text(ANSWERS)
+    refused(
+        tmp_path, f"S-{digits}\tx\n{text}", r":1: a pair number of 5,000 digits; generate again"
+    )
+    closing = f"Yardstick echo with nbest={digits}: 2 pairs\n"
+    refused(tmp_path, log_text(ANSWERS, closing), "it was cut off")
+    last = len(ANSWERS)
+    message = rf"{10**17 + 1 - last} pairs \({last}, {last + 1}, .*, …\) are missing"
+    refused(tmp_path, f"S-{10**17}\tx\n{text}", message)
+
+
 def test_suggestions_of_fairseq_come_best_first(tmp_path):
     """A yardstick's scores need not fall."""
     block = lines_of(0, Answer("a", "b", ["b", "c"]))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import mtn_fairseq
+import mtn_preprocess
 
 PACKAGE = Path(mtn_fairseq.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -15,8 +16,11 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # A part may always import itself.
 ALLOWED = {
     "errors": ([], []),
-    "compat": (["resuming"], ["fairseq"]),
-    "resuming": (["errors"], ["fairseq.distributed", "fairseq.trainer"]),
+    # how commands read and write: JSON, files by name, standard input and output
+    "files": (["errors"], []),
+    # data for the checks of text that fairseq-preprocess does not ask a task for
+    "compat": (["checkpoints", "data"], ["fairseq"]),
+    "checkpoints": (["errors"], ["fairseq"]),
     "flags": (["errors"], []),
     # fairseq.dataclass for the flags of a --bpe, which fairseq keeps among its data too
     "data": (["errors"], ["fairseq.data", "fairseq.dataclass", "fairseq.tokenizer"]),
@@ -38,28 +42,41 @@ ALLOWED = {
     # modules for what beam search moves along, and for what is copied
     "generation": (["modules"], ["fairseq"]),
     # data for what is scored: the words of session text, whether in pieces or not
-    "scoring": (["data", "errors"], ["fairseq"]),
+    "scoring": (["data", "errors", "files"], ["fairseq"]),
     "tasks": (["data", "generation", "errors", "flags"], ["fairseq"]),
     # modules to tell an MTN from others, and what its session level attends to
-    "report": (["data", "scoring", "modules", "errors"], ["fairseq"]),
-    # report for how a checkpoint is loaded, models to tell ours from fairseq's
+    "report": (["data", "scoring", "modules", "errors", "files"], ["fairseq"]),
+    # report for how a checkpoint is loaded, models to tell ours from fairseq's, generation for how
+    # a search is kept from saying `<unk>`
     "suggestions": (
-        ["data", "modules", "models", "scoring", "report", "errors", "flags"],
+        [
+            "data",
+            "modules",
+            "models",
+            "generation",
+            "scoring",
+            "report",
+            "errors",
+            "files",
+            "flags",
+        ],
         ["fairseq"],
     ),
     "cli": (
-        ["data", "scoring", "models", "report", "suggestions", "errors", "flags"],
+        ["data", "scoring", "models", "report", "suggestions", "errors", "files", "flags"],
         ["fairseq"],
     ),
-    "sample_log": (["data"], []),
+    "sample_log": (["data", "files"], []),
 }
 # Beyond the standard library; the parts not named here may import torch, numpy and omegaconf.
 THIRD_PARTY = {
     "errors": [],
+    "files": [],
     "flags": [],
     "sample_log": [],
     "report": ["numpy", "matplotlib"],
-    "suggestions": ["numpy", "torch", "lightgbm"],
+    # whole_folder, which is standard library only, writes their folders whole or not at all
+    "suggestions": ["numpy", "torch", "lightgbm", "mtn_preprocess.whole_folder"],
 }
 
 
@@ -115,6 +132,14 @@ def test_imports(path):
             assert is_within(name, fairseqs), f"{part} may not import {name}"
         elif not is_standard(top):
             assert is_within(name, others), f"{part} may not import {name}"
+
+
+def test_what_writes_folders_needs_the_standard_library_only():
+    path = Path(mtn_preprocess.__file__).parent / "whole_folder.py"
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    found += [a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names]
+    assert found and all(is_standard(name.partition(".")[0]) for name in found)
 
 
 def is_standard(name):

@@ -3,12 +3,20 @@
 import json
 
 import pytest
-from report_experiments import STATS, Experiment, evaluated, evaluation, write_json
+from report_experiments import (
+    STATS,
+    Experiment,
+    evaluated,
+    evaluation,
+    training_log,
+    write_json,
+)
 
 from mtn_fairseq.errors import InputError
 from mtn_fairseq.report.manifest import read_manifest
 from mtn_fairseq.report.run_scores import read_evaluations
 from mtn_fairseq.report.sections import build_document
+from mtn_fairseq.report.training_log import read_curve
 
 NAN = float("nan")
 
@@ -171,6 +179,46 @@ def test_stats_without_counts_are_refused(experiment, sessions):
         "stats.json: no counts of train, valid and test; give the stats.json of mtn-log-to-session",
         lambda experiment: build_document(read_manifest(experiment.write())),
     )
+
+
+NESTED, LONG = "[" * 100_000, "7" * 5_000
+
+
+@pytest.mark.parametrize("content", [NESTED, f'{{"schema": {LONG}}}'])
+@pytest.mark.parametrize("name", ["report.json", "scores.json", "stats.json"])
+def test_json_that_python_cannot_read_is_refused(experiment, name, content):
+    experiment.manifest["stats"] = "stats.json"
+    experiment.write()
+    (experiment.folder / name).write_text(content)
+    digits = "not JSON (a number of 5,000 digits)"
+    reason = "lists or objects nested too deeply" if content == NESTED else digits
+    refused(
+        experiment,
+        f"{name}: {reason}; ",
+        lambda experiment: build_document(read_manifest(str(experiment.folder))),
+    )
+
+
+def test_a_nested_line_of_a_training_log_is_passed_over(tmp_path):
+    nested = '{"a":' * 100_000
+    text = training_log([3.25], "json") + f"2026-01-01 | INFO | valid | {nested}\n"
+    (tmp_path / "log").write_text(text)
+    assert read_curve(tmp_path / "log").validation == [(100, 3.25)]
+
+
+def test_long_values_are_not_repeated_whole(experiment):
+    experiment.mtn["group"] = "x" * 100_000
+    assert len(refused(experiment, "`group` is 'xxx")) < 500
+    experiment.mtn["group"] = "main"
+    experiment.manifest["title"] = [[[[[[[[[["a"]]]]]]]]]]
+    refused(experiment, "`title` is [[[[[[[...]]]]]]]; write a text")
+
+
+def test_names_that_are_too_long_for_files(experiment):
+    experiment.manifest["stats"] = "x" * 300
+    refused(experiment, "`stats`: no such file: ")
+    with pytest.raises(InputError, match=r"xxx: no such file; give a report\.json"):
+        read_manifest("x" * 300)
 
 
 UNSHOWN = {

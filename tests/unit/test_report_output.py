@@ -1,6 +1,8 @@
 """mtn-report --output: what is written, what of an earlier report goes, and what is said."""
 
 import logging
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,7 @@ def test_sample_queries_are_gone_with_the_picture_that_had_them(experiment, capf
         ("/proc/x/y", r"/proc/x/y: cannot be written to \(.+\); name another --output"),
         ("report.json", "report.json: not a folder; name another --output"),
         ("report.json/x", "report.json/x: not a folder; name another --output"),
+        ("x" * 300, r"cannot be written to \(File name too long\); name another --output"),
     ],
 )
 def test_where_nothing_can_be_written_is_found_before_the_work(
@@ -105,6 +108,42 @@ def test_a_folder_that_is_not_there_stays_so_until_all_is_well(experiment, monke
     with pytest.raises(InputError, match="wrong"):
         write(experiment, "new/out")
     assert not (experiment.folder / "new").exists()
+
+
+def test_links_stay_and_pipes_are_written_into(experiment, drawn):
+    out, elsewhere = experiment.folder / "out", experiment.folder / "elsewhere"
+    for folder in (out, elsewhere):
+        folder.mkdir()
+    (elsewhere / "page").write_text("an older one")
+    (out / "report.md").symlink_to(elsewhere / "page")
+    (out / "bleu.png").symlink_to(elsewhere / "new.png")
+    os.mkfifo(out / "curves.png")
+    read = []
+    reader = threading.Thread(
+        target=lambda: read.append((out / "curves.png").read_bytes()), daemon=True
+    )
+    reader.start()
+    write(experiment)
+    assert (out / "curves.png").is_fifo()
+    reader.join(timeout=60)
+    assert read == [b"new"]
+    assert (out / "report.md").is_symlink() and (out / "bleu.png").is_symlink()
+    assert (elsewhere / "page").read_text(encoding="utf-8").startswith("# a")
+    assert (elsewhere / "new.png").read_bytes() == b"new"
+    assert sorted(path.name for path in elsewhere.iterdir()) == ["new.png", "page"]
+
+
+@pytest.mark.parametrize("name", ["report.json", "scores.json", "stats.json", "test.next"])
+def test_no_input_is_overwritten(experiment, monkeypatch, name):
+    experiment.manifest.update(stats="stats.json", test="test", sample_lines=[1])
+    experiment.write()
+    before = (experiment.folder / name).read_bytes()
+    (experiment.folder / "out").mkdir()
+    (experiment.folder / "out/positions.png").symlink_to(experiment.folder / name)
+    monkeypatch.setattr(command, "build_document", lambda manifest: pytest.fail("the work"))
+    with pytest.raises(InputError, match=r"out/positions\.png: one of the files to read; "):
+        write(experiment)
+    assert (experiment.folder / name).read_bytes() == before
 
 
 def test_letters_that_the_font_lacks_are_told_of_once(experiment, capfd):

@@ -2,6 +2,10 @@
 
 import gzip
 import json
+import os
+import select
+import threading
+import tty
 
 import pytest
 from sample_log_helpers import pairs_of, sessions_of
@@ -86,6 +90,89 @@ def test_bad_options(capsys, options, reason):
 def test_bad_output(tmp_path, capsys):
     assert main(["--users", "1", "--output", str(tmp_path / "missing" / "log")]) == 1
     assert "missing" in error_of(capsys)
+
+
+# --- what the name of the output leads to ---------------------------------------------------------
+
+
+@pytest.fixture(params=["log", "log.gz"])
+def written(request, tmp_path):
+    """(name, what is to be written there)"""
+    plain = tmp_path / "elsewhere" / request.param
+    plain.parent.mkdir()
+    assert main(["--users", "2", "--output", str(plain)]) == 0
+    content = plain.read_bytes()
+    plain.unlink()
+    return request.param, content
+
+
+def write(path):
+    assert main(["--users", "2", "--output", str(path)]) == 0
+
+
+@pytest.mark.parametrize("before", [None, b"an older one"])
+def test_a_link_stays_a_link(tmp_path, written, before):
+    name, content = written
+    target, link = tmp_path / "elsewhere" / name, tmp_path / name
+    if before is not None:
+        target.write_bytes(before)
+    link.symlink_to(target)
+    write(link)
+    assert link.is_symlink() and target.read_bytes() == content
+    assert [path.name for path in target.parent.iterdir()] == [name]
+
+
+def test_a_pipe_is_written_into(tmp_path, written):
+    name, content = written
+    pipe, read = tmp_path / name, []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    write(pipe)
+    assert pipe.is_fifo()
+    reader.join(timeout=60)
+    assert read == [content]
+
+
+def test_a_device_is_written_into(tmp_path, written):
+    """A terminal, by a link: whatever goes wrong here, no device of the system is lost."""
+    name, content = written
+    reader, terminal = os.openpty()
+    tty.setraw(terminal)
+    (tmp_path / name).symlink_to(os.ttyname(terminal))
+    writer = threading.Thread(target=write, args=[tmp_path / name], daemon=True)
+    writer.start()
+    read = b""
+    while len(read) < len(content) and select.select([reader], [], [], 60)[0]:
+        read += os.read(reader, 4096)
+    writer.join(timeout=60)
+    assert read == content and (tmp_path / name).is_symlink()
+    for descriptor in (reader, terminal):
+        os.close(descriptor)
+
+
+def test_what_is_added_to_a_file_does_not_replace_it(tmp_path, capfd):
+    """`--output /dev/stdout >> log`"""
+    with open(tmp_path / "log", "ab") as kept, pytest.MonkeyPatch.context() as patch:
+        kept.write(b"kept")
+        kept.flush()
+        same = os.fstat(kept.fileno())
+        stat = os.stat
+        patch.setattr(os, "stat", lambda path: same if path == 1 else stat(path))
+        assert main(["--users", "2", "--output", str(tmp_path / "log")]) == 1
+    assert "standard output goes there, too" in error_of(capfd)
+    assert (tmp_path / "log").read_bytes() == b"kept"
+
+
+def test_a_full_disk_is_one_line(tmp_path, capfd, written):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full")
+    link = tmp_path / written[0]
+    link.symlink_to("/dev/full")
+    assert main(["--users", "2", "--output", str(link)]) == 1
+    reason = "cannot be written (No space left on device); make room, and run it again"
+    assert error_of(capfd).endswith(f"{link}: {reason}\n")
+    assert link.is_symlink()
 
 
 def test_help_tells_defaults(capsys):

@@ -46,11 +46,14 @@ def test_golden():
 
 @pytest.mark.parametrize("hash_seed", ["0", "12345"])
 def test_needs_nothing_but_python(tmp_path, hash_seed):
-    """With the text format alone, without site-packages, under any hash seed: the same bytes."""
+    """With the text format and the writer alone, without site-packages, under any hash seed: the
+    same bytes."""
     ours = Path(package.__file__).parent
-    shutil.copytree(ours, tmp_path / "alone/sample_log")
+    for folder in ("sample_log", "files"):
+        shutil.copytree(ours.parent / folder, tmp_path / "alone" / folder)
     (tmp_path / "alone/data").mkdir()
-    shutil.copy(ours.parent / "data/session_text.py", tmp_path / "alone/data")
+    for file in ("errors.py", "data/session_text.py"):
+        shutil.copy(ours.parent / file, tmp_path / "alone" / file)
     command = [sys.executable, "-S", "-m", "alone.sample_log.cli", "--users", "20", "--seed", "3"]
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     run = subprocess.run(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, check=True)
