@@ -5,6 +5,8 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 README = Path(__file__).parent / "README.md"
+# Folders with a package of their own beside the plugin: `mtn_preprocess` in `preprocess/`, …
+ROOMS = ["preprocess", "evaluation", "serving", "report", "sample_log"]
 
 setup(
     name="mtn_fairseq",
@@ -17,11 +19,10 @@ setup(
     python_requires=">=3.8",
     packages=[
         *find_packages(include=["mtn_fairseq", "mtn_fairseq.*"]),
-        "mtn_preprocess",
-        "mtn_preprocess.engines",
+        *(package for room in ROOMS for package in find_packages(room)),
     ],
-    package_dir={"mtn_preprocess": "preprocess/mtn_preprocess"},
-    package_data={"mtn_fairseq": ["py.typed"], "": ["*.yaml", "*.txt"]},
+    package_dir={f"mtn_{room}": f"{room}/mtn_{room}" for room in ROOMS},
+    package_data={"": ["py.typed"]},
     install_requires=[
         # Upstream fairseq cannot be imported on Python 3.11 and later; fairseq-fixed is the same
         # `fairseq` module there.
@@ -54,17 +55,17 @@ setup(
     },
     entry_points={
         "console_scripts": [
-            "mtn-architectures = mtn_fairseq.cli.architectures:main",
-            "mtn-check-text = mtn_fairseq.cli.check_text:main",
-            "mtn-count-next = mtn_fairseq.cli.count_next:main",
-            "mtn-evaluate = mtn_fairseq.cli.evaluate:main",
-            "mtn-fit-ranker = mtn_fairseq.cli.fit_ranker:main",
+            "mtn-architectures = mtn_report.architectures:main",
+            "mtn-check-text = mtn_preprocess.commands.check_text:main",
+            "mtn-count-next = mtn_serving.commands.count_next:main",
+            "mtn-evaluate = mtn_evaluation.commands.evaluate:main",
+            "mtn-fit-ranker = mtn_serving.commands.fit_ranker:main",
             "mtn-log-to-sessions = mtn_preprocess.log_to_sessions:main",
-            "mtn-report = mtn_fairseq.cli.report:main",
-            "mtn-sample-log = mtn_fairseq.sample_log.cli:main",
-            "mtn-suggest = mtn_fairseq.cli.suggest:main",
-            "mtn-user-dir = mtn_fairseq.cli.user_dir:main",
-            "mtn-yardstick = mtn_fairseq.cli.yardstick:main",
+            "mtn-report = mtn_report.command:main",
+            "mtn-sample-log = mtn_sample_log.cli:main",
+            "mtn-suggest = mtn_serving.commands.suggest:main",
+            "mtn-user-dir = mtn_preprocess.commands.user_dir:main",
+            "mtn-yardstick = mtn_evaluation.commands.yardstick:main",
         ],
     },
     zip_safe=False,  # fairseq's --user-dir wants a real folder

@@ -1,6 +1,29 @@
-"""Session-aware query suggestion for fairseq. Importing this registers everything."""
+"""The plugin: session text -> trained model. Importing it registers everything with fairseq.
 
-from . import compat
+tasks         session_to_query
+data          dictionary, data sets and batches of sessions
+models        mtn and the baselines, with their options
+modules       what the models are made of
+criterions    M-NSRF's loss
+optim         fused Adam
+generation    beam search
+scoring       --scoring ngram_precision
+checkpoints   written whole, checked before they are believed
+flags         flags with one number per level
+compat        what versions of torch and fairseq need
+"""
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+# In a checkout that is not installed, --user-dir finds this package only: the rooms before it are
+# folders beside it.
+for _room in ("preprocess", "evaluation"):
+    if find_spec(f"mtn_{_room}") is None:
+        sys.path.append(str(Path(__file__).absolute().parents[1] / _room))
+
+from . import compat  # noqa: E402
 
 compat.allow_plain_types_in_checkpoints()
 compat.import_fairseq_quietly()

@@ -116,8 +116,9 @@ def check_text_before_binarising() -> None:
     """
     from fairseq.binarizer import FileBinarizer
 
+    from mtn_preprocess.text.text_checks import check_text
+
     from .data.session_dictionary import SessionDictionary
-    from .data.text_checks import check_text
 
     binarise = FileBinarizer.multiprocess_dataset
 

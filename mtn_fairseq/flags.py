@@ -2,7 +2,7 @@
 
 from typing import List
 
-from .errors import InputError
+from mtn_preprocess.errors import InputError
 
 
 def one_int_per_level(text: str, flag: str) -> List[int]:

@@ -24,7 +24,6 @@ import torch
 from corpus import Shape, write_corpus
 from decoding import Decoding
 from measure import flops_per_second, matmul_flops_per_second, pairs_per_second, peak_gib, ratio
-from report import write_report
 from systems import (
     HLSTM,
     MTN,
@@ -41,6 +40,8 @@ from systems import (
 )
 from time_shares import time_shares
 from training import Training
+
+from report import write_report
 
 HERE = Path(__file__).parent
 QUERIES = (2, 4, 8, 16, 32)

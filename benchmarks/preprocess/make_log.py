@@ -11,7 +11,7 @@ from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
 
-from mtn_fairseq.sample_log.writer import HEADER, LogWriter
+from mtn_sample_log.writer import HEADER, LogWriter
 
 PARTS = 10
 USERS_OF_PART = 111_800  # of about 32 rows each: 36 million rows in all

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mtn_preprocess.typed_queries import QueryReader
+from mtn_preprocess.text.typed_queries import QueryReader
 
 BETWEEN = " <q> "
 GAP = pd.Timedelta(minutes=30)

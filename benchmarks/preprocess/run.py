@@ -23,6 +23,8 @@ from typing import Any, Dict, List
 
 import psutil
 from measure import Measurement, TooSlow, measure
+from subsets import first_rows
+
 from report import (
     MILLION,
     OURS,
@@ -35,7 +37,6 @@ from report import (
     table,
     verdicts,
 )
-from subsets import first_rows
 
 HERE = Path(__file__).parent
 CORES = 2

@@ -4,7 +4,7 @@
     python examples/aol/experiment.py AOL_FOLDER [--output runs/aol] [--dry-run]
 
 May be stopped at any moment: called again, it does what is missing. It ends with report.md and
-report.html. The parts are those of examples/aol_small, with other numbers.
+report.html. The parts are those of experiments/aol_small, with other numbers.
 """
 
 import argparse

@@ -17,8 +17,8 @@ matplotlib.use("Agg")
 import steps
 from matplotlib import pyplot
 
-from mtn_fairseq.files.result_file import open_result_file, write_result_file
-from mtn_fairseq.scoring import read_generate_log
+from mtn_evaluation import read_generate_log
+from mtn_preprocess.files.result_file import open_result_file, write_result_file
 
 
 class Recipe(NamedTuple):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import steps
 
-from mtn_fairseq.files.result_file import write_result_file
+from mtn_preprocess.files.result_file import write_result_file
 
 
 def main() -> None:

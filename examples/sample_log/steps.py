@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Dict, List, Optional
 
 import mtn_fairseq
-from mtn_fairseq.sample_log import Yardstick, read_pairs
-from mtn_fairseq.scoring import Suggestions, read_generate_log, score
+from mtn_evaluation import Suggestions, read_generate_log, score
+from mtn_sample_log import Yardstick, read_pairs
 
 ROOT = Path(__file__).resolve().parents[2]
 USER_DIR = "$(mtn-user-dir)"  # as it is printed; running it takes seconds, each time

@@ -6,7 +6,7 @@ import torch
 from fairseq.distributed import utils
 from fairseq.trainer import Trainer
 
-from ..errors import InputError
+from mtn_preprocess.errors import InputError
 
 
 def chosen_by_rank_0(trainer: Trainer, choose: Callable[[], str]) -> str:

@@ -12,7 +12,8 @@ import os
 import re
 from typing import List, Optional, Tuple
 
-from ..errors import InputError
+from mtn_preprocess.errors import InputError
+
 from .damage import find_damage, require_whole
 
 logger = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from typing import Optional
 
 from fairseq.file_io import PathManager
 
-from ..errors import InputError
+from mtn_preprocess.errors import InputError
 
 
 def find_damage(path: str) -> Optional[str]:

@@ -4,18 +4,33 @@ import pickle
 import textwrap
 from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import torch
+from fairseq import checkpoint_utils
 from fairseq.checkpoint_utils import get_maybe_sharded_checkpoint_filename
 from fairseq.models import BaseFairseqModel
 from fairseq.tasks import FairseqTask
 from torch import nn
 
-from ..errors import InputError
+from mtn_preprocess.errors import InputError
+
 from .damage import require_whole
 
 Loaded = Tuple[List[BaseFairseqModel], Any, FairseqTask]  # models, settings of the last one, task
+
+
+def load_model(checkpoint: Path, data: Path) -> Tuple[BaseFairseqModel, FairseqTask]:
+    """One model, ready to be asked, and its task.
+
+    Args:
+        data: the folder of binarised data it was trained on, for its dictionary
+    """
+    models, _, task = checkpoint_utils.load_model_ensemble_and_task(
+        [str(checkpoint)], arg_overrides={"data": str(data)}
+    )
+    return models[0].eval(), task
 
 
 def one_by_one(load: Callable[..., Loaded]) -> Callable[..., Loaded]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from fairseq.file_io import PathManager
 from fairseq.trainer import Trainer
 
-from ..errors import InputError
+from mtn_preprocess.errors import InputError
+
 from .saving import remove_unfinished
 
 logger = logging.getLogger(__name__)

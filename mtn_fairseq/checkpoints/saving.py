@@ -6,7 +6,7 @@ import uuid
 from contextlib import contextmanager, suppress
 from typing import Iterator, Optional
 
-from ..errors import InputError
+from mtn_preprocess.errors import InputError
 
 # Our own names, and those of fairseq without this plugin: `checkpoint_last.pt.tmp`.
 _UNFINISHED = re.compile(r"checkpoint.*\.pt(\.[0-9a-f]{32})?\.tmp")

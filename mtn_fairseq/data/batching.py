@@ -5,7 +5,7 @@ from typing import List, NamedTuple, Optional
 import numpy as np
 from fairseq.data.data_utils import batch_by_size
 
-from ..errors import InputError
+from mtn_preprocess.errors import InputError
 
 
 class Batching(NamedTuple):

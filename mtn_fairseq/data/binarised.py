@@ -7,9 +7,10 @@ from typing import Optional, Tuple
 
 from fairseq.data import ConcatDataset, Dictionary, FairseqDataset, data_utils, indexed_dataset
 
-from ..errors import InputError
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.text_checks import check_pairs
+
 from .binarised_checks import check_files, check_tokens
-from .text_checks import check_pairs
 
 
 def load_pairs(

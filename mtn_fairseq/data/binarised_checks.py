@@ -11,7 +11,8 @@ from typing import NamedTuple, Optional, Tuple
 import numpy as np
 from fairseq.data import Dictionary
 
-from ..errors import InputError
+from mtn_preprocess.errors import InputError
+
 from .flat_lines import FlatLines, TokenLines, pieces, read_lines
 from .spelled_words import DIGITS, is_well_spelled
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import logging
-import re
 from pathlib import Path
 from typing import Any, Callable, Iterable, List, Optional, Set, TextIO, Union
 
@@ -11,8 +10,9 @@ from fairseq import tokenizer
 from fairseq.data import Dictionary
 from torch import Tensor
 
-from ..errors import InputError
-from .session_text import (
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.dictionary_file import read_words
+from mtn_preprocess.text.session_text import (
     QUERY_SEPARATOR,
     SESSION_SEPARATOR,
     escape_symbols,
@@ -20,15 +20,12 @@ from .session_text import (
     separator,
     without_unseen,
 )
+from mtn_preprocess.text.text_checks import check_pairs, numbered_lines, session_lines
+from mtn_preprocess.text.word_pieces import MODEL, PieceEncoder, has_pieces
+
 from .spelled_words import UNKNOWN_WORDS, UnknownWords, spell
-from .text_checks import check_pairs, numbered_lines, session_lines
-from .word_pieces import MODEL, PieceEncoder, has_pieces
 
 logger = logging.getLogger(__name__)
-
-_COUNT = re.compile(r"-?\d{1,18}")
-_OVERWRITE = "#fairseq:overwrite"  # fairseq's, for a word that replaces an earlier one
-_REBUILD = "give a dictionary that fairseq-preprocess wrote, or run it again"
 
 
 class SessionDictionary(Dictionary):
@@ -81,34 +78,13 @@ class SessionDictionary(Dictionary):
 
     def add_from_file(self, f: Union[str, TextIO]) -> None:
         if isinstance(f, str):
-            check_dictionary(Path(f), self.symbols)
+            read_words(Path(f), self.symbols)  # raises where it is damaged
         super().add_from_file(f)
 
     def save(self, f: Union[str, TextIO]) -> None:
         super().save(f)
         if self.model is not None and isinstance(f, str):
             Path(f).with_name(MODEL).write_bytes(self.model.read_bytes())
-
-
-def check_dictionary(path: Path, known: Iterable[str]) -> None:
-    """Refuse a file that is not one word and its count per line, no word twice.
-
-    Args:
-        path: the file
-        known: words that the dictionary has before it is read
-    """
-    words = set(known)
-    try:
-        for number, line in numbered_lines(path):
-            word, *others = line.rstrip().split(" ")
-            count, *flags = others or [""]
-            if not word or not _COUNT.fullmatch(count) or flags not in ([], [_OVERWRITE]):
-                raise InputError("not a word and its count", _REBUILD, path, number)
-            if word in words and not flags:
-                raise InputError(f"{word!r} a second time", _REBUILD, path, number)
-            words.add(word)
-    except InputError as error:
-        raise InputError(error.reason, _REBUILD, path, error.line) from None
 
 
 def fingerprint(dictionary: Dictionary) -> str:

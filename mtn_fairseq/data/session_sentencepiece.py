@@ -7,9 +7,9 @@ from typing import Optional
 from fairseq.data.encoders import register_bpe
 from fairseq.dataclass import FairseqDataclass
 
-from ..errors import InputError
-from .session_text import escape_symbols, without_unseen
-from .word_pieces import MODEL, WORD_START, PieceEncoder, decode_pieces
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.session_text import escape_symbols, without_unseen
+from mtn_preprocess.text.word_pieces import MODEL, WORD_START, PieceEncoder, decode_pieces
 
 
 @dataclass

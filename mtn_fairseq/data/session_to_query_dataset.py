@@ -7,7 +7,8 @@ import numpy as np
 from fairseq.data import BaseWrapperDataset, Dictionary, FairseqDataset, LanguagePairDataset
 from torch import Tensor
 
-from ..errors import InputError
+from mtn_preprocess.errors import InputError
+
 from .batching import ALIKE, Batching, like_shapes_together
 from .flat_lines import FlatLines, TokenLines, pieces, read_lines
 from .session_shapes import Shapes, fit, measure

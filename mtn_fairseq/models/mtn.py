@@ -13,7 +13,8 @@ from fairseq.tasks import FairseqTask
 from omegaconf import II
 from torch import Tensor, nn
 
-from ..errors import InputError
+from mtn_preprocess.errors import InputError
+
 from ..flags import one_int_per_level
 from ..modules.masked_level import MaskedLevel, UnitPositions
 from ..modules.mtn_encoder import MTNEncoder

@@ -8,10 +8,11 @@ from fairseq.models import FairseqEncoderDecoderModel
 from fairseq.tasks import FairseqTask
 from torch import Tensor
 
-from ..errors import InputError
+from mtn_preprocess.errors import InputError
+
+from ..checkpoints.foreign import refuse_foreign_checkpoint
 from ..modules.copyable_words import Columns, columns_of_targets
 from ..modules.pointer import Copying, Pointer
-from .checkpoints import refuse_foreign_checkpoint
 
 
 class SessionModel(FairseqEncoderDecoderModel):

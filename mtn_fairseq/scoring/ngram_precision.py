@@ -11,9 +11,9 @@ from fairseq.dataclass import FairseqDataclass
 from fairseq.scoring import BaseScorer, register_scorer
 from omegaconf import II
 
-from ..data.word_pieces import has_pieces
-from .suggestion_scores import ORDERS, score_lists, signature
-from .unknown_words import UNKNOWN, UnknownAsToken
+from mtn_evaluation.suggestion_scores import ORDERS, score_lists, signature
+from mtn_evaluation.unknown_words import UNKNOWN, UnknownAsToken
+from mtn_preprocess.text.word_pieces import has_pieces
 
 
 @dataclass

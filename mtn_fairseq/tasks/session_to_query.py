@@ -19,6 +19,16 @@ from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
 from torch import Tensor
 
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.session_text import (
+    QUERY_SEPARATOR,
+    escape_symbols,
+    join_units,
+    without_unseen,
+)
+from mtn_preprocess.text.text_checks import check_session
+from mtn_preprocess.text.word_pieces import MODEL, has_pieces
+
 from ..data.batching import ALIKE, Batching
 from ..data.binarised import load_pairs
 from ..data.open_lines import OpenLines
@@ -30,18 +40,9 @@ from ..data.session_dictionary import (
     fingerprint,
 )
 from ..data.session_sentencepiece import SessionSentencepiece, SessionSentencepieceConfig
-from ..data.session_text import (
-    QUERY_SEPARATOR,
-    escape_symbols,
-    join_units,
-    without_unseen,
-)
 from ..data.session_to_query_dataset import SessionSource, SessionToQueryDataset, TokenLines
 from ..data.spelled_words import UnknownWords
-from ..data.text_checks import check_session
 from ..data.whole_sessions import WholeSessionDataset
-from ..data.word_pieces import MODEL, has_pieces
-from ..errors import InputError
 from ..flags import one_int_per_level
 from ..generation.copied_words import columns_of, put_words
 from ..generation.narrow_beam_search import NarrowSequenceGenerator

@@ -1,12 +1,13 @@
 """From raw search logs to session text; installed as `mtn_preprocess`.
 
-    log_to_sessions    the command; flags
+    log_to_sessions    the command
+    flags, log_formats its flags
+    preparation        all of it, from log to text
     rules, reasons     what is asked for, and why a row may not make it
     log_files          what is to be read: files, folders, patterns
     log_layout         how it is written: formats, delimiters, columns
     log_lines          lines of a log, of any format, as Arrow batches
     row_query          lines as rows, sorted by user and time: SQL for every engine
-    typed_queries      what was typed as a query of the session text format
     log_times          times that are not written as AOL writes them
     time_checks        whether times were read as they were meant
     rejects            the lines that are no rows
@@ -18,10 +19,16 @@
     account            what was read, removed and kept
     subwords           sentencepiece
     output_folder      what may be replaced; scratch
-    whole_folder       a folder that appears whole or not at all, and what killed runs left
     progress, stopping bars on a terminal; Ctrl-C
     spark_worker       what Spark sends to its workers
 
-What runs on Spark's workers (spark_worker and what it imports, typed_queries, log_times) imports
-nothing but Arrow and numpy: the workers need no fairseq.
+What later rooms use, too:
+
+    errors             one error type: file, line, reason, remedy
+    text/              the one text layer: what was typed, session text, word pieces, checks
+    files/             how files, folders and standard streams are read and written
+    commands/          flags, Ctrl-C and progress of commands; mtn-check-text, mtn-user-dir
+
+What runs on Spark's workers (spark_worker and what it imports, text.typed_queries, log_times)
+imports nothing but Arrow and numpy.
 """

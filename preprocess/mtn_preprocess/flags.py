@@ -8,14 +8,11 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Callable, List, Optional, Sequence, Tuple
 
-from mtn_fairseq.errors import InputError
-from mtn_preprocess.engines import ENGINES
-from mtn_preprocess.log_files import KINDS
-from mtn_preprocess.log_layout import AOL_COLUMNS
-from mtn_preprocess.log_lines import one_line
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.log_formats import AOL_COLUMNS, ENGINES, FORMATS
 from mtn_preprocess.log_times import AOL_TIME, TIME_FORMATS, TimeRange, says_the_day
 from mtn_preprocess.rules import Rules
-from mtn_preprocess.typed_queries import is_pattern, normalise
+from mtn_preprocess.text.typed_queries import is_pattern, normalise
 
 
 @dataclass(frozen=True)
@@ -90,7 +87,7 @@ def _add_input(group: argparse._ArgumentGroup) -> None:
     )
     add(
         "--format",
-        choices=["auto", *KINDS],
+        choices=["auto", *FORMATS],
         default="auto",
         help="auto goes by the files' names, and takes what it does not know for tsv",
     )
@@ -288,9 +285,8 @@ def _read_block_list(path: Path) -> Tuple[str, ...]:
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"cannot be read ({one_line(error)})", "check --block-list", path
-        ) from None
+        reason = f"cannot be read ({getattr(error, 'strerror', None) or error})"
+        raise InputError(reason, "check --block-list", path) from None
     entries: List[str] = []
     for number, line in enumerate(lines, 1):
         entry = line.strip()

@@ -8,22 +8,12 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from mtn_fairseq.errors import InputError
-from mtn_preprocess.log_layout import AOL_COLUMNS, layout_of
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.log_formats import AOL_COLUMNS, FORMAT_OF_ENDING
+from mtn_preprocess.log_layout import layout_of
 from mtn_preprocess.log_lines import Layout, Location, find, one_line
 from mtn_preprocess.log_times import AOL_TIME, TimeRange, plausible_times
 
-_KINDS = {
-    ".tsv": "tsv",
-    ".txt": "tsv",
-    ".csv": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
-KINDS = tuple(dict.fromkeys(_KINDS.values()))
 _PACKED = (".gz", ".zst", ".zstd")
 _AOL_FILES = "user-ct-test-collection"
 
@@ -134,7 +124,7 @@ def _expand(address: str) -> List[str]:
     if kind == pa.fs.FileType.Directory:
         names = sorted(each.base_name for each in inside if each.is_file)
         found = [_within(address, name) for name in names if _looks_like_a_log(name)]
-        endings = ", ".join(_KINDS)
+        endings = ", ".join(FORMAT_OF_ENDING)
         remedy = f"name them: of a folder, files that end with {endings} (.gz, .zst) are read"
         return found or _nothing("no logs in this folder", remedy, address)
     if kind == pa.fs.FileType.File:
@@ -169,7 +159,9 @@ def _extension(name: str) -> str:
 
 
 def _looks_like_a_log(name: str) -> bool:
-    return not name.startswith(".") and _extension(name) in _KINDS and not _is_readme(name)
+    return (
+        not name.startswith(".") and _extension(name) in FORMAT_OF_ENDING and not _is_readme(name)
+    )
 
 
 def _is_readme(name: str) -> bool:
@@ -177,4 +169,4 @@ def _is_readme(name: str) -> bool:
 
 
 def _kind(name: str) -> str:
-    return _KINDS.get(_extension(name), "tsv")
+    return FORMAT_OF_ENDING.get(_extension(name), "tsv")

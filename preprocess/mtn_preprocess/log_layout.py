@@ -13,7 +13,8 @@ from typing import List, NamedTuple, Optional, Sequence, Set, Tuple
 import pyarrow as pa
 import pyarrow.parquet
 
-from mtn_fairseq.errors import InputError
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.log_formats import AOL_COLUMNS
 from mtn_preprocess.log_lines import (
     Damaged,
     Layout,
@@ -25,7 +26,6 @@ from mtn_preprocess.log_lines import (
 )
 from mtn_preprocess.reasons import Reason
 
-AOL_COLUMNS = ("AnonID", "Query", "QueryTime")
 AOL_WIDTHS = (3, 5)  # the last two columns, rank and address of a click, may be missing
 
 _AOL_HEADERS = (

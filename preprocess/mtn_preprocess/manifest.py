@@ -6,8 +6,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
-from mtn_fairseq.errors import InputError
 from mtn_preprocess.account import plain_rules
+from mtn_preprocess.errors import InputError
 from mtn_preprocess.flags import Settings
 from mtn_preprocess.log_files import Log
 

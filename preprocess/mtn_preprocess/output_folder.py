@@ -5,8 +5,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Iterator, Set
 
-from mtn_fairseq.errors import InputError
-from mtn_preprocess import whole_folder
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.files import whole_folder
 from mtn_preprocess.log_lines import one_line
 
 

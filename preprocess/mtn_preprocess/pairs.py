@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mtn_fairseq.data.session_text import separator
+from mtn_preprocess.text.session_text import separator
 
 _QUERIES, _SESSIONS = f" {separator(1)} ", f" {separator(2)} "
 

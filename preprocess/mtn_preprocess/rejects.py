@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mtn_fairseq.errors import InputError
+from mtn_preprocess.errors import InputError
 from mtn_preprocess.log_files import Log
 from mtn_preprocess.log_layout import first_columns
 from mtn_preprocess.log_lines import file_of, line_of, read_lines

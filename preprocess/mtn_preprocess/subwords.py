@@ -9,11 +9,11 @@ from typing import Callable, Dict, Sequence
 
 import sentencepiece
 
-from mtn_fairseq.data.session_text import is_separator, split_units
-from mtn_fairseq.data.word_pieces import MODEL, WORD_START, PieceEncoder
-from mtn_fairseq.errors import InputError
+from mtn_preprocess.errors import InputError
 from mtn_preprocess.session_files import WHOLE
-from mtn_preprocess.typed_queries import EMAIL, NUMBER
+from mtn_preprocess.text.session_text import is_separator, split_units
+from mtn_preprocess.text.typed_queries import EMAIL, NUMBER
+from mtn_preprocess.text.word_pieces import MODEL, WORD_START, PieceEncoder
 
 _MOST_WORDS = 500_000  # the commonest; of them the model is made within minutes and 1 GB
 

@@ -14,7 +14,7 @@ from zipfile import ZipFile
 import processes
 import pytest
 
-from mtn_fairseq.cli.check_text import main as check_text
+from mtn_preprocess.commands.check_text import main as check_text
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = ["--user-dir", ROOT / "mtn_fairseq", "--task", "session_to_query"]
@@ -121,7 +121,7 @@ def test_check_text_names_the_place(tmp_path, name):
 def test_check_text_as_a_process(tmp_path):
     prefix, message = bad_text(tmp_path, "empty_query")
     good = write_pairs(tmp_path, "good", GOOD)
-    fails(message, sys.executable, "-m", "mtn_fairseq.cli.check_text", good, prefix)
+    fails(message, sys.executable, "-m", "mtn_preprocess.commands.check_text", good, prefix)
 
 
 @pytest.mark.parametrize(

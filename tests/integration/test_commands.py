@@ -10,7 +10,7 @@ import torch
 from processes import PLUGIN, ROOT, SMALL, prepare, run, train
 from training_runs import learned, same_weights
 
-from mtn_fairseq.scoring.generate_log import read_generate_log
+from mtn_evaluation.generate_log import read_generate_log
 
 # Barely trained models would go on to fairseq's 200 tokens; the longest query here has 12.
 SHORT = "--max-len-b 15"

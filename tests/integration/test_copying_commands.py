@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from processes import PLUGIN, run
 
-from mtn_fairseq.scoring.evaluation import System, evaluate
-from mtn_fairseq.scoring.generate_log import read_generate_log
+from mtn_evaluation.evaluation import System, evaluate
+from mtn_evaluation.generate_log import read_generate_log
 
 KINDS = ["red", "blue", "small", "large", "old", "new"]
 LETTERS = "bcdfghjklmnpqrstvwxzäß"

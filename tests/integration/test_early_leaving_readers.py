@@ -1,30 +1,29 @@
 """`… | head -1` is no error to tell anybody about, whatever the command."""
 
 import subprocess
-import sys
 
 import pytest
-from processes import ROOT, run
+from processes import BIN, ROOT, run
 
 ARGUMENTS = {
-    "architectures": "",
-    "evaluate": "echo={folder}/echo.log --test {folder}/test",
-    "yardstick": "echo --test {folder}/test",
+    "mtn-architectures": "",
+    "mtn-evaluate": "echo={folder}/echo.log --test {folder}/test",
+    "mtn-yardstick": "echo --test {folder}/test",
 }
 
 
 @pytest.mark.parametrize("reader", ["head -1", "true"])  # `true` is gone before the first line
 @pytest.mark.parametrize("command", ARGUMENTS)
 def test_a_reader_that_has_seen_enough(tmp_path, command, reader):
-    if command != "architectures":
+    if command != "mtn-architectures":
         for ending in ("session", "next"):  # more than a pipe holds
             (tmp_path / f"test.{ending}").write_text("a\n" * 20_000)
-    if command == "evaluate":
-        log = run(f"{sys.executable} -m mtn_fairseq.cli.yardstick echo --test {tmp_path}/test")
+    if command == "mtn-evaluate":
+        log = run(f"mtn-yardstick echo --test {tmp_path}/test")
         (tmp_path / "echo.log").write_text(log.stdout)
     arguments = ARGUMENTS[command].format(folder=tmp_path)
     done = subprocess.run(
-        f"{sys.executable} -m mtn_fairseq.cli.{command} {arguments} | {reader}",
+        f"{BIN}/{command} {arguments} | {reader}",
         shell=True,
         cwd=ROOT,
         capture_output=True,

@@ -7,8 +7,8 @@ import sys
 import pytest
 from processes import PLUGIN, SMALL, prepare, run, train
 
-COMMAND = f"{sys.executable} -m mtn_fairseq.cli.evaluate"
-YARDSTICK = f"{sys.executable} -m mtn_fairseq.cli.yardstick"
+COMMAND = f"{sys.executable} -m mtn_evaluation.commands.evaluate"
+YARDSTICK = f"{sys.executable} -m mtn_evaluation.commands.yardstick"
 # Where words and pieces of words take the same way.
 words_only = pytest.mark.parametrize("trained", [0], indirect=True, ids=["words"])
 SHORT = "--max-len-b 15"  # barely trained models would go on to fairseq's 200 tokens

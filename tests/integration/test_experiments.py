@@ -1,4 +1,4 @@
-"""The experiments of examples/aol and examples/aol_small: what they would run, and their parts."""
+"""The experiments on the AOL log, whole and small: what they would run, and their parts."""
 
 import json
 import math
@@ -11,20 +11,23 @@ import pytest
 from fairseq import options, tasks
 from processes import ROOT, run
 
-sys.path.insert(0, str(ROOT / "examples/aol_small"))
+sys.path.insert(0, str(ROOT / "experiments/aol_small"))
 import experiment
 from models import Models
 from parts import PLUGIN, Part, Try, once, run_all, validation_loss, words_of
 from plan import Plan
 from recipes import SIZES, Settings, next_rates, systems
 
-from mtn_fairseq.errors import InputError
+from mtn_preprocess.errors import InputError
 
 COLLECTION = "user-ct-test-collection"
 
 
+SMALL = "experiments/aol_small"
+
+
 def commands(script, log, *flags):
-    said = run(f"python examples/{script}/experiment.py {log} --dry-run {' '.join(flags)}").stdout
+    said = run(f"python {script}/experiment.py {log} --dry-run {' '.join(flags)}").stdout
     return [words_of(line) for line in said.splitlines() if line]
 
 
@@ -33,12 +36,14 @@ def paper(tmp_path_factory):
     folder = tmp_path_factory.mktemp("aol")
     for number in (1, 2):
         (folder / f"{COLLECTION}-0{number}.txt.gz").touch()
-    return commands("aol", folder)
+    return commands("examples/aol", folder)
 
 
 @pytest.fixture(scope="module")
 def small():
-    return commands("aol_small", "log.tsv", "--seeds", "2", "--pecos", "rival/bin/python")
+    return commands(
+        "experiments/aol_small", "log.tsv", "--seeds", "2", "--pecos", "rival/bin/python"
+    )
 
 
 def trained(lines):
@@ -51,7 +56,9 @@ def trained(lines):
 
 def test_another_split_is_another_seed_of_the_preparation_and_nothing_else(small):
     other = commands(
-        "aol_small", "log.tsv", "--seeds", "2", "--pecos", "rival/bin/python", "--split-seed", "7"
+        SMALL,
+        "log.tsv",
+        *("--seeds", "2", "--pecos", "rival/bin/python", "--split-seed", "7"),
     )
     assert len(other) == len(small)
     changed = [(a, b) for a, b in zip(small, other) if a != b]
@@ -158,7 +165,9 @@ def test_models_have_as_many_parameters_outside_the_tables_of_words(size, tmp_pa
 
 
 def test_wider_models_train_longer_and_are_asked_at_their_end():
-    lines = commands("aol_small", "log.tsv", "--width 128 --systems transformer,mtn --lists ''")
+    lines = commands(
+        "experiments/aol_small", "log.tsv", "--width 128 --systems transformer,mtn --lists ''"
+    )
     runs = [args for args in trained(lines) if not args.no_save]
     assert {args.arch for args in runs} == {"transformer_session", "mtn"}
     assert {args.encoder_embed_dim for args in runs} == {128}
@@ -178,7 +187,7 @@ def test_wider_models_train_longer_and_are_asked_at_their_end():
     ],
 )
 def test_what_cannot_be_compared(flags, said):
-    ended = run(f"python examples/aol_small/experiment.py log.tsv --dry-run {flags}", status=2)
+    ended = run(f"python experiments/aol_small/experiment.py log.tsv --dry-run {flags}", status=2)
     assert said in ended.stderr
 
 
@@ -195,8 +204,8 @@ def test_what_cannot_be_compared(flags, said):
 def test_settings_that_are_refused(tmp_path, given, said):
     (tmp_path / "mine.json").write_text(json.dumps(given))
     ended = run(
-        f"python examples/aol_small/experiment.py log.tsv --dry-run --settings {tmp_path}/mine.json"
-        " --systems mtn,transformer --lists ''",
+        "python experiments/aol_small/experiment.py log.tsv --dry-run"
+        f" --settings {tmp_path}/mine.json --systems mtn,transformer --lists ''",
         status=1,
     )
     assert said in ended.stderr and "Traceback" not in ended.stderr and not ended.stdout
@@ -216,7 +225,9 @@ def test_the_report_says_where_the_settings_are_from_and_what_time_is_equal(monk
     searched = planned(monkeypatch).plan.about
     known = " Models know words seen at least 5 times in training."
     assert searched.endswith(f"dropouts are chosen on validation data with seed 1.{known}")
-    given = planned(monkeypatch, "--settings", ROOT / "examples/aol_small/settings.json").plan.about
+    given = planned(
+        monkeypatch, "--settings", ROOT / "experiments/aol_small/settings.json"
+    ).plan.about
     assert given.endswith(f"Learning rates and dropouts are those of settings.json.{known}")
     for about in (searched, given):
         assert "by what an update of each was measured to cost at 64 channels." in about

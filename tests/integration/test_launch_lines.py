@@ -12,7 +12,7 @@ import sys
 
 import pytest
 from fairseq import options
-from processes import ROOT, SMALL, prepare, run
+from processes import PYTHONPATH, ROOT, SMALL, prepare, run
 
 README = (ROOT / "examples/aol/README.md").read_text(encoding="utf-8")
 LINES = [block for block in README.split("```")[1::2] if "examples/aol/train" in block]
@@ -119,7 +119,7 @@ def test_the_processes_train_together(name, cluster, work, tmp_path):
         folder,
         PYTHON=sys.executable,
         PORT=str(port),
-        PYTHONPATH=os.pathsep.join([str(folder), str(ROOT)]),
+        PYTHONPATH=os.pathsep.join([str(folder), PYTHONPATH]),
         **variables,
     )
     output = said.stdout + said.stderr

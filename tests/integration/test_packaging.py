@@ -28,7 +28,14 @@ SCRIPTS = {
     "mtn-user-dir",
     "mtn-yardstick",
 }
-PACKAGES = {"mtn_fairseq": "mtn_fairseq", "mtn_preprocess": "preprocess/mtn_preprocess"}
+PACKAGES = {
+    "mtn_evaluation": "evaluation/mtn_evaluation",
+    "mtn_fairseq": "mtn_fairseq",
+    "mtn_preprocess": "preprocess/mtn_preprocess",
+    "mtn_report": "report/mtn_report",
+    "mtn_sample_log": "sample_log/mtn_sample_log",
+    "mtn_serving": "serving/mtn_serving",
+}
 
 
 def run(*command, cwd, **env):
@@ -87,7 +94,7 @@ def test_wheel_holds_the_whole_packages_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert packed == expected
-    assert "mtn_fairseq/py.typed" in packed
+    assert {f"{package}/py.typed" for package in PACKAGES} <= packed
 
 
 def test_wheel_is_plain_python(wheel):
@@ -100,9 +107,13 @@ def test_every_command_has_a_console_script(read):
     scripts = dict(entry_points["console_scripts"])
     assert set(scripts) == SCRIPTS
     modules = {target.split(":")[0] for target in scripts.values()}
-    files = (ROOT / "mtn_fairseq" / "cli").glob("*.py")
-    commands = [path for path in files if "\ndef main(" in path.read_text(encoding="utf-8")]
-    assert modules >= {f"mtn_fairseq.cli.{path.stem}" for path in commands}
+    commands = {
+        f"{package}.{path.relative_to(ROOT / folder).with_suffix('').as_posix().replace('/', '.')}"
+        for package, folder in PACKAGES.items()
+        for path in (ROOT / folder).rglob("*.py")
+        if "\ndef main(" in path.read_text(encoding="utf-8")
+    }
+    assert modules == commands
     for target in scripts.values():
         module, function = target.split(":")
         package, *path = module.split(".")

@@ -10,9 +10,9 @@ from processes import PLUGIN, SMALL, prepare, run, train
 
 pytest.importorskip("matplotlib")
 
-REPORT = f"{sys.executable} -m mtn_fairseq.cli.report"
-EVALUATE = f"{sys.executable} -m mtn_fairseq.cli.evaluate"
-YARDSTICK = f"{sys.executable} -m mtn_fairseq.cli.yardstick"
+REPORT = f"{sys.executable} -m mtn_report.command"
+EVALUATE = f"{sys.executable} -m mtn_evaluation.commands.evaluate"
+YARDSTICK = f"{sys.executable} -m mtn_evaluation.commands.yardstick"
 
 
 @pytest.fixture(scope="module")

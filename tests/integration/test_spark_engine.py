@@ -4,25 +4,20 @@ import gzip
 import importlib.util
 import os
 import shutil
-import sys
 from datetime import datetime
 from decimal import Decimal
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from optional_parts import need
-
-from mtn_fairseq.errors import InputError
-from mtn_fairseq.sample_log import LogWriter
-from mtn_preprocess.flags import Settings
-from mtn_preprocess.log_to_sessions import prepare
-from mtn_preprocess.rules import Rules
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
-
 import reference_sessions
+from optional_parts import need
 from random_logs import ANY_LOG, NO_ROWS, Shape, a_log, log_files
+
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.flags import Settings
+from mtn_preprocess.preparation import prepare
+from mtn_preprocess.rules import Rules
+from mtn_sample_log import LogWriter
 
 MANIFEST = "manifest.json"  # names the engine
 

@@ -8,8 +8,8 @@ import sys
 import pytest
 from processes import ROOT, environment, run
 
-SUGGEST = f"{sys.executable} -m mtn_fairseq.cli.suggest"
-COUNT = f"{sys.executable} -m mtn_fairseq.cli.count_next"
+SUGGEST = f"{sys.executable} -m mtn_serving.commands.suggest"
+COUNT = f"{sys.executable} -m mtn_serving.commands.count_next"
 
 
 @pytest.fixture(scope="module")

@@ -9,16 +9,16 @@ import pytest
 from optional_parts import need_lightgbm
 from processes import PLUGIN, ROOT, SMALL, prepare, run, train
 
-from mtn_fairseq.scoring import read_system
-from mtn_fairseq.suggestions.candidates import SOURCES
-from mtn_fairseq.suggestions.ranker import RULES
+from mtn_evaluation import read_system
+from mtn_serving.candidates import SOURCES
+from mtn_serving.ranker import RULES
 
 LONGEST = {0: 12, 300: 40}  # tokens of a query
 words_only = pytest.mark.parametrize("parts", [0], indirect=True, ids=["words"])
 
 
 def command(name):
-    return f"{sys.executable} -m mtn_fairseq.cli.{name}"
+    return f"{sys.executable} -m mtn_serving.commands.{name}"
 
 
 @pytest.fixture(scope="module", params=[0, 300], ids=["words", "word pieces"])

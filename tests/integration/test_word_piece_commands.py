@@ -5,8 +5,8 @@ import re
 import pytest
 from processes import PLUGIN, SMALL, prepare, run, train
 
-from mtn_fairseq.data.word_pieces import decode_pieces
-from mtn_fairseq.scoring.generate_log import read_generate_log
+from mtn_evaluation.generate_log import read_generate_log
+from mtn_preprocess.text.word_pieces import decode_pieces
 
 
 @pytest.fixture(scope="module")

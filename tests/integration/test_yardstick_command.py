@@ -5,9 +5,9 @@ import sys
 import pytest
 from processes import run
 
-from mtn_fairseq.scoring import read_generate_log, score
+from mtn_evaluation import read_generate_log, score
 
-COMMAND = f"{sys.executable} -m mtn_fairseq.cli.yardstick"
+COMMAND = f"{sys.executable} -m mtn_evaluation.commands.yardstick"
 
 
 @pytest.fixture

@@ -8,22 +8,16 @@ only: then even an LSTM, which learns slowly to copy words through its state, ne
 import json
 import random
 import shlex
-import sys
-from pathlib import Path
 
 import pytest
+from processes import PLUGIN, run
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/integration"))
-
-from processes import PLUGIN, run  # noqa: E402
-
-from mtn_fairseq.sample_log import Yardstick, read_pairs  # noqa: E402
-from mtn_fairseq.sample_log.process import Process  # noqa: E402
-from mtn_fairseq.sample_log.topics import TOPICS  # noqa: E402
-from mtn_fairseq.sample_log.world import World  # noqa: E402
-from mtn_fairseq.sample_log.writer import HEADER, LogWriter  # noqa: E402
-from mtn_fairseq.scoring import read_generate_log, score  # noqa: E402
+from mtn_evaluation import read_generate_log, score
+from mtn_sample_log import Yardstick, read_pairs
+from mtn_sample_log.process import Process
+from mtn_sample_log.topics import TOPICS
+from mtn_sample_log.world import World
+from mtn_sample_log.writer import HEADER, LogWriter
 
 LSTM = "--encoder-embed-dim 128 --encoder-hidden-size 96 --lr 0.004"
 TRANSFORMER = "--encoder-embed-dim 128 --encoder-ffn-embed-dim 256 --lr 0.002"

@@ -11,9 +11,9 @@ import os
 import random
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from processes import PYTHONPATH, ROOT
+
 CLEAR_MARGIN = 10  # points of exact match
 
 
@@ -25,7 +25,7 @@ def test_beats_all_that_reads_the_last_query_only(tmp_path):
     done = subprocess.run(
         [sys.executable, "examples/sample_log/demo.py", *line.split()],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": PYTHONPATH},
         capture_output=True,
         text=True,
     )

@@ -1,93 +1,124 @@
-"""Who may import whom: each part of the package can be read, and used, with what it names only."""
+"""Who may import whom: each part can be read, and used, with what it names only.
+
+Between the rooms, arrows point one way, from later rooms to earlier ones; within the plugin, each
+folder says what it needs. CONTRIBUTING.md draws the same picture.
+"""
 
 import ast
 import sys
-from pathlib import Path
 
 import pytest
+from processes import ROOT
 
-import mtn_fairseq
-import mtn_preprocess
+ROOMS = {
+    "mtn_preprocess": "preprocess/mtn_preprocess",
+    "mtn_sample_log": "sample_log/mtn_sample_log",
+    "mtn_evaluation": "evaluation/mtn_evaluation",
+    "mtn_fairseq": "mtn_fairseq",
+    "mtn_serving": "serving/mtn_serving",
+    "mtn_report": "report/mtn_report",
+}
+MODULES = sorted(path for folder in ROOMS.values() for path in (ROOT / folder).rglob("*.py"))
 
-PACKAGE = Path(mtn_fairseq.__file__).parent
-MODULES = sorted(PACKAGE.rglob("*.py"))
-
-# Part of the package (folder, or file beside the folders) -> (ours, fairseq's) that it may import.
-# A part may always import itself.
+# Room, or part of one -> packages that it may import beside itself and the standard library. The
+# longest name that fits a module counts.
+TEXT_LAYER = ("mtn_preprocess.errors", "mtn_preprocess.files", "mtn_preprocess.text")
+COMMANDS = (*TEXT_LAYER, "mtn_preprocess.commands")
+ARROW = ("numpy", "pyarrow")
+TORCH = ("torch", "numpy", "omegaconf")
 ALLOWED = {
-    "errors": ([], []),
-    # how commands read and write: JSON, files by name, standard input and output
-    "files": (["errors"], []),
-    # data for the checks of text that fairseq-preprocess does not ask a task for
-    "compat": (["checkpoints", "data"], ["fairseq"]),
-    "checkpoints": (["errors"], ["fairseq"]),
-    "flags": (["errors"], []),
+    # before fairseq
+    "mtn_preprocess": ("mtn_preprocess", *ARROW, "sentencepiece", "tqdm"),
+    "mtn_preprocess.engines": ("mtn_preprocess", *ARROW, "duckdb", "pyspark"),
+    "mtn_preprocess.errors": (),
+    "mtn_preprocess.files": ("mtn_preprocess.errors",),
+    "mtn_preprocess.text": ("mtn_preprocess.errors", "sentencepiece"),
+    "mtn_preprocess.commands": TEXT_LAYER,
+    "mtn_sample_log": COMMANDS,
+    "mtn_evaluation": (*COMMANDS, "numpy", "sacrebleu"),
+    # the plugin
+    "mtn_fairseq.flags": TEXT_LAYER,
+    "mtn_fairseq.checkpoints": (*TEXT_LAYER, *TORCH, "fairseq"),
     # fairseq.dataclass for the flags of a --bpe, which fairseq keeps among its data too
-    "data": (["errors"], ["fairseq.data", "fairseq.dataclass", "fairseq.tokenizer"]),
-    # fairseq.distributed for `fsdp_wrap`, which fairseq's own makers of layers end with
-    # data for the words that no dictionary has; fairseq's incremental states have no package
-    "modules": (
-        ["data"],
-        [
-            "fairseq.modules",
-            "fairseq.models",
-            "fairseq.distributed",
-            "fairseq.utils",
-            "fairseq.incremental_decoding_utils",
-        ],
+    "mtn_fairseq.data": (
+        *TEXT_LAYER,
+        *TORCH,
+        "fairseq.data",
+        "fairseq.dataclass",
+        "fairseq.tokenizer",
     ),
-    "models": (["modules", "errors", "flags"], ["fairseq"]),
-    "criterions": ([], ["fairseq"]),
-    "optim": ([], ["fairseq"]),
+    # data for the words that no dictionary has; fairseq.distributed for `fsdp_wrap`, which
+    # fairseq's own makers of layers end with; its incremental states have no package
+    "mtn_fairseq.modules": (
+        "mtn_fairseq.data",
+        *TORCH,
+        "fairseq.modules",
+        "fairseq.models",
+        "fairseq.distributed",
+        "fairseq.utils",
+        "fairseq.incremental_decoding_utils",
+    ),
+    "mtn_fairseq.models": (
+        *TEXT_LAYER,
+        *TORCH,
+        "mtn_fairseq.modules",
+        "mtn_fairseq.checkpoints",
+        "mtn_fairseq.flags",
+        "fairseq",
+    ),
+    "mtn_fairseq.criterions": (*TORCH, "fairseq"),
+    "mtn_fairseq.optim": (*TORCH, "fairseq"),
     # modules for what beam search moves along, and for what is copied
-    "generation": (["modules"], ["fairseq"]),
-    # data for what is scored: the words of session text, whether in pieces or not
-    "scoring": (["data", "errors", "files"], ["fairseq"]),
-    "tasks": (["data", "generation", "errors", "flags"], ["fairseq"]),
-    # modules to tell an MTN from others, and what its session level attends to
-    "report": (["data", "scoring", "modules", "errors", "files"], ["fairseq"]),
-    # report for how a checkpoint is loaded, models to tell ours from fairseq's, generation for how
-    # a search is kept from saying `<unk>`
-    "suggestions": (
-        [
-            "data",
-            "modules",
-            "models",
-            "generation",
-            "scoring",
-            "report",
-            "errors",
-            "files",
-            "flags",
-        ],
-        ["fairseq"],
+    "mtn_fairseq.generation": ("mtn_fairseq.modules", *TORCH, "fairseq"),
+    "mtn_fairseq.scoring": (*TEXT_LAYER, *TORCH, "mtn_evaluation", "fairseq"),
+    "mtn_fairseq.tasks": (
+        *TEXT_LAYER,
+        *TORCH,
+        "mtn_fairseq.data",
+        "mtn_fairseq.generation",
+        "mtn_fairseq.flags",
+        "fairseq",
     ),
-    "cli": (
-        ["data", "scoring", "models", "report", "suggestions", "errors", "files", "flags"],
-        ["fairseq"],
+    # data for the checks of text that fairseq-preprocess does not ask a task for
+    "mtn_fairseq.compat": (
+        *TEXT_LAYER,
+        *TORCH,
+        "mtn_fairseq.checkpoints",
+        "mtn_fairseq.data",
+        "fairseq",
     ),
-    "sample_log": (["data", "files"], []),
-}
-# Beyond the standard library; the parts not named here may import torch, numpy and omegaconf.
-THIRD_PARTY = {
-    "errors": [],
-    "files": [],
-    "flags": [],
-    "sample_log": [],
-    "report": ["numpy", "matplotlib"],
-    # whole_folder, which is standard library only, writes their folders whole or not at all
-    "suggestions": ["numpy", "torch", "lightgbm", "mtn_preprocess.whole_folder"],
+    # after fairseq
+    "mtn_serving": (*COMMANDS, "mtn_evaluation", "numpy", "lightgbm"),
+    # the one door to the plugin
+    "mtn_serving.torch_engine": (
+        *TEXT_LAYER,
+        *TORCH,
+        "mtn_serving.engine",
+        "mtn_fairseq",
+        "fairseq",
+    ),
+    "mtn_report": (*COMMANDS, "mtn_evaluation", "numpy", "matplotlib"),
+    # these look into checkpoints
+    "mtn_report.registered": (*TEXT_LAYER, *TORCH, "mtn_fairseq", "fairseq"),
+    "mtn_report.trained_models": ("mtn_fairseq",),
+    "mtn_report.attention": (*TEXT_LAYER, "numpy", "mtn_report.samples", "mtn_fairseq"),
 }
 
 
-def part_of(path):
-    relative = path.relative_to(PACKAGE)
-    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+def module_of(path):
+    """`mtn_fairseq.data.batching`, of its file."""
+    for package, folder in ROOMS.items():
+        if (ROOT / folder) in path.parents:
+            parts = path.relative_to(ROOT / folder).with_suffix("").parts
+            return ".".join([package, *(part for part in parts if part != "__init__")])
+    raise AssertionError(path)
 
 
 def imports(path):
     """Full names of all modules that a file imports, wherever in it."""
-    package = ["mtn_fairseq", *path.relative_to(PACKAGE).parent.parts]
+    package = module_of(path).split(".")
+    if path.name != "__init__.py":
+        package.pop()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -106,55 +137,64 @@ def is_within(name, allowed):
     return any(name == prefix or name.startswith(f"{prefix}.") for prefix in allowed)
 
 
+def rule_for(module):
+    return max((name for name in ALLOWED if is_within(module, [name])), key=len)
+
+
 def names(path):
-    return path.relative_to(PACKAGE).as_posix()
+    return path.relative_to(ROOT).as_posix()
 
 
 def test_there_is_something_to_look_at():
-    assert {"errors.py", "modules/mtn_encoder.py", "models/mtn.py"} <= set(map(names, MODULES))
-    found = set(imports(PACKAGE / "data" / "session_dictionary.py"))
-    assert {"fairseq.tokenizer", "mtn_fairseq.errors", "mtn_fairseq.data.session_text"} <= found
+    found = set(map(module_of, MODULES))
+    assert {"mtn_preprocess.errors", "mtn_fairseq.models.mtn", "mtn_serving.suggester"} <= found
+    found = set(imports(ROOT / "mtn_fairseq/data/session_dictionary.py"))
+    assert "fairseq.tokenizer" in found and "mtn_fairseq.data.spelled_words" in found
+    assert "mtn_preprocess.text.session_text" in found
+    assert rule_for("mtn_serving.torch_engine.trained_model") == "mtn_serving.torch_engine"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=names)
 def test_imports(path):
-    part = part_of(path)
-    if part == "__init__":
-        return  # the package itself imports all that is registered
-    ours, fairseqs = ALLOWED[part]
-    ours = [f"mtn_fairseq.{name}" for name in (part, *ours)]
-    others = THIRD_PARTY.get(part, ["torch", "numpy", "omegaconf", "sacrebleu", "sentencepiece"])
+    module = module_of(path)
+    if module == "mtn_fairseq":
+        return  # the plugin itself imports all that is registered
+    rule = rule_for(module)
+    allowed = (rule, *ALLOWED[rule])
     for name in imports(path):
-        top = name.partition(".")[0]
-        if top == "mtn_fairseq":
-            assert is_within(name, ours), f"{part} may not import {name}"
-        elif top == "fairseq":
-            assert is_within(name, fairseqs), f"{part} may not import {name}"
-        elif not is_standard(top):
-            assert is_within(name, others), f"{part} may not import {name}"
-
-
-def test_what_writes_folders_needs_the_standard_library_only():
-    path = Path(mtn_preprocess.__file__).parent / "whole_folder.py"
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    found = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    found += [a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names]
-    assert found and all(is_standard(name.partition(".")[0]) for name in found)
+        if not is_standard(name.partition(".")[0]):
+            assert is_within(name, allowed), f"{rule} may not import {name}"
 
 
 def is_standard(name):
-    names = getattr(sys, "stdlib_module_names", None)  # Python 3.10
-    return name in names if names is not None else name not in ("torch", "numpy", "omegaconf")
+    known = getattr(sys, "stdlib_module_names", None)  # Python 3.10
+    if known is not None:
+        return name in known
+    return not name.startswith("mtn_") and name not in ("torch", "numpy", "fairseq", "omegaconf")
+
+
+def test_no_room_is_reached_from_an_earlier_one():
+    """Rooms are listed in the order in which data walks through them."""
+    order = list(ROOMS)
+    for path in MODULES:
+        room = module_of(path).partition(".")[0]
+        for name in imports(path):
+            other = name.partition(".")[0]
+            if other in order:
+                assert order.index(other) <= order.index(room), f"{names(path)} imports {name}"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=names)
 def test_nobody_imports_tasks(path):
-    if path != PACKAGE / "__init__.py" and part_of(path) != "tasks":
+    if module_of(path) != "mtn_fairseq" and "tasks" not in path.parts:
         assert not any(is_within(name, ["mtn_fairseq.tasks"]) for name in imports(path))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=names)
-def test_imports_within_the_package_are_relative(path):
+PLUGIN = [path for path in MODULES if module_of(path).startswith("mtn_fairseq")]
+
+
+@pytest.mark.parametrize("path", PLUGIN, ids=names)
+def test_imports_within_the_plugin_are_relative(path):
     """`--user-dir` names the package after its folder, whatever that is called."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     absolute = [
@@ -166,15 +206,27 @@ def test_imports_within_the_package_are_relative(path):
     assert not [name for name in absolute if is_within(name, ["mtn_fairseq"])]
 
 
-def test_the_package_imports_everything_that_is_registered():
+def test_the_plugin_imports_everything_that_is_registered():
     """fairseq scans tasks/ and models/ only, and in no order."""
+    init = (ROOT / "mtn_fairseq/__init__.py").read_text(encoding="utf-8")
     imported = {
         alias.name
-        for node in ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8")).body
-        if isinstance(node, ast.ImportFrom) and node.module
+        for node in ast.parse(init).body
+        if isinstance(node, ast.ImportFrom) and node.level and node.module
         for alias in node.names
     }
     registering = {
-        path.stem for path in MODULES if "\n@register_" in path.read_text(encoding="utf-8")
+        path.stem for path in PLUGIN if "\n@register_" in path.read_text(encoding="utf-8")
     }
     assert {"mtn", "session_to_query"} <= registering <= imported
+
+
+def test_every_room_begins_with_a_table_of_contents():
+    for package, folder in ROOMS.items():
+        text = (ROOT / folder / "__init__.py").read_text(encoding="utf-8")
+        contents = ast.get_docstring(ast.parse(text))
+        for path in (ROOT / folder).iterdir():
+            if path.name != "__init__.py" and (
+                path.suffix == ".py" or (path / "__init__.py").is_file()
+            ):
+                assert path.stem in contents, f"{package} does not tell of {path.stem}"

@@ -10,7 +10,17 @@ TEXTS = {
         ROOT / "README.md",
         *(
             path
-            for folder in ("docs", "examples", "mtn_fairseq", "preprocess")
+            for folder in (
+                "docs",
+                "evaluation",
+                "examples",
+                "experiments",
+                "mtn_fairseq",
+                "preprocess",
+                "report",
+                "sample_log",
+                "serving",
+            )
             for path in sorted((ROOT / folder).rglob("*"))
         ),
     )

@@ -12,8 +12,6 @@ from mtn_preprocess.sessions import SessionBatch
 if TYPE_CHECKING:
     from mtn_preprocess.flags import Settings
 
-ENGINES = ("duckdb", "spark")
-
 
 class Engine:
     """What an engine does."""

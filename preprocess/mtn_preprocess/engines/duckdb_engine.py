@@ -5,15 +5,15 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional
 
 import pyarrow as pa
 
-from mtn_fairseq.errors import InputError
 from mtn_preprocess import log_lines, row_query
 from mtn_preprocess.engines import Engine
+from mtn_preprocess.errors import InputError
 from mtn_preprocess.log_files import Log
 from mtn_preprocess.log_times import time_reader
 from mtn_preprocess.progress import Progress
 from mtn_preprocess.rules import Rules
 from mtn_preprocess.sessions import SessionBatch, find_sessions
-from mtn_preprocess.typed_queries import QueryReader
+from mtn_preprocess.text.typed_queries import QueryReader
 
 _ROWS = 1 << 19  # in a batch of sorted rows
 

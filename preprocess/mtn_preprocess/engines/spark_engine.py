@@ -12,16 +12,16 @@ import zipfile
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List
 
-from mtn_fairseq.errors import InputError
 from mtn_preprocess import row_query, spark_worker
 from mtn_preprocess.engines import Engine
+from mtn_preprocess.errors import InputError
 from mtn_preprocess.log_files import Log
 from mtn_preprocess.log_lines import checksum
 from mtn_preprocess.log_times import time_reader
 from mtn_preprocess.progress import Progress
 from mtn_preprocess.rules import Rules
 from mtn_preprocess.sessions import SessionBatch
-from mtn_preprocess.typed_queries import QueryReader
+from mtn_preprocess.text.typed_queries import QueryReader
 
 _WORDS_OF_SQL = [
     "fields(t STRING) RETURNS ARRAY<STRING> RETURN split(t, chr(9))",

@@ -1,0 +1,43 @@
+"""One scorer for models, baselines and lists of suggestions.
+
+    generate_log        suggestions, in the format of fairseq-generate
+    evaluation          all scores of several systems on one test set
+    suggestion_scores   n-gram precisions, BLEU, exact match, hit@k, MRR@k
+    unknown_words       two ways to score words outside the dictionary
+    pair_groups         scores by place in the session, seen and unseen queries, …
+    paired_bootstrap    intervals of differences
+    perplexity          from the scores of the next queries themselves
+    same_test_set       refuses systems of different test sets
+    commands            mtn-evaluate, mtn-yardstick
+
+No torch, no fairseq.
+"""
+
+from .evaluation import System, evaluate
+from .generate_log import GenerateLog, Suggestions, read_generate_log, read_system
+from .pair_groups import group_pairs
+from .paired_bootstrap import Difference, compare
+from .perplexity import Perplexity, read_perplexity
+from .suggestion_scores import figures, pair_rows, score, signature
+from .unknown_words import RawText, UnknownAsToken, known_words
+
+__all__ = [
+    "Difference",
+    "GenerateLog",
+    "Perplexity",
+    "RawText",
+    "Suggestions",
+    "System",
+    "UnknownAsToken",
+    "compare",
+    "evaluate",
+    "figures",
+    "group_pairs",
+    "known_words",
+    "pair_rows",
+    "read_generate_log",
+    "read_perplexity",
+    "read_system",
+    "score",
+    "signature",
+]

@@ -1,0 +1,192 @@
+"""`mtn-evaluate`: score the outputs of `fairseq-generate` and `mtn-yardstick`, all alike."""
+
+import argparse
+import json
+import os
+import sys
+from glob import escape, glob
+from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union
+
+from mtn_preprocess.commands.flag_types import at_least_0, at_least_1
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.files.result_file import check_result_file, write_result_file
+from mtn_preprocess.files.standard_streams import standard_output
+
+from ..evaluation import AT, System, evaluate
+from ..paired_bootstrap import SAMPLES, SEED
+from .evaluation_tables import evaluation_tables
+
+Value = TypeVar("Value")
+
+
+def main(argv: Optional[Sequence[str]] = None) -> None:
+    parser = _parser()
+    args = parser.parse_args(argv)
+    if args.with_unk and args.dict is None:
+        parser.error("--with-unk: scores with <unk> as a token need --dict")
+    systems = _systems(parser, args.system, args.perplexity, args.with_unk)
+    if args.json is not None:
+        check_result_file(args.json, _inputs(systems, args.test, args.train, args.dict))
+    try:
+        result = evaluate(
+            systems,
+            args.test,
+            train=args.train,
+            dictionary=args.dict,
+            baseline=list(dict.fromkeys(args.baseline)),
+            at=args.at,
+            samples=args.samples,
+            seed=args.seed,
+            runs=_once(parser, "--runs", map(_runs, args.runs)),
+            say=lambda note: print(f"mtn-evaluate: {note}", file=sys.stderr),
+        )
+    except OSError as error:  # no permission, a name that is too long, …
+        if error.filename is None:
+            raise
+        reason = f"cannot be read ({error.strerror})"
+        raise InputError(reason, "check its name and permissions", error.filename) from None
+    if args.json is not None:
+        write_result_file(args.json, json.dumps(result, indent=2, allow_nan=False) + "\n")
+    with standard_output() as out:
+        for line in evaluation_tables(result):
+            out.write(line + "\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="mtn-evaluate",
+        description="Score the outputs of fairseq-generate and mtn-yardstick over every pair of a "
+        "test text: n-gram precisions, BLEU, exact match, MRR, hit, distinct n-grams, length; and "
+        "by place in the session, earlier queries, seen and unseen next queries, shared words. "
+        "What each figure means: docs/evaluation.md.",
+        epilog="Example: mtn-evaluate echo=echo.log mtn=generate.log --test text/test "
+        "--train text/train --dict data-bin/dict.next.txt --baseline echo --json scores.json",
+    )
+    add = parser.add_argument
+    add(
+        "system",
+        nargs="+",
+        metavar="NAME=FILE",
+        help="all that fairseq-generate or mtn-yardstick printed, or the folder of --results-path; "
+        "`-` for standard input; the same NAME again for a further shard",
+    )
+    add("--test", required=True, metavar="PREFIX", help="PREFIX.session, PREFIX.next: what is true")
+    add("--train", metavar="PREFIX", help="training text, to tell seen from unseen next queries")
+    add("--dict", metavar="FILE", help="dict.next.txt, to score with <unk> as a token too")
+    add(
+        "--baseline",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="compare all others with it, by paired bootstrap; may be given several times",
+    )
+    add(
+        "--runs",
+        action="append",
+        default=[],
+        metavar="NAME=RUN,RUN",
+        help="systems that are runs of one, with other seeds: the means of their figures are "
+        "compared under this name, which --baseline may be, too",
+    )
+    add(
+        "--perplexity",
+        action="append",
+        default=[],
+        metavar="NAME=FILE",
+        help="output of fairseq-generate --score-reference by the model of this system",
+    )
+    add(
+        "--with-unk",
+        action="append",
+        default=[],
+        metavar="NAME=FILE",
+        help="another output of this system, in which it may say <unk>: scored with <unk> as a "
+        "token, in the place of the one that is scored on raw text",
+    )
+    add(
+        "--at",
+        type=ranks,
+        default=list(AT),
+        metavar="K,K",
+        help=f"ranks for MRR@K and hit@K (default: {','.join(map(str, AT))})",
+    )
+    add("--samples", type=at_least_1, default=SAMPLES, metavar="N", help="default: %(default)s")
+    add("--seed", type=at_least_0, default=SEED, help="of the bootstrap (default: %(default)s)")
+    add("--json", metavar="FILE", help="write everything there too")
+    return parser
+
+
+def _systems(
+    parser: argparse.ArgumentParser,
+    systems: Sequence[str],
+    perplexities: Sequence[str],
+    with_unk: Sequence[str],
+) -> List[System]:
+    files: Dict[str, List[str]] = {}
+    for given in systems:
+        name, path = _named(given)
+        files.setdefault(name, []).append(path)
+    further = {"--perplexity": perplexities, "--with-unk": with_unk}
+    of_flag = {flag: _once(parser, flag, map(_named, given)) for flag, given in further.items()}
+    for flag, of_name in of_flag.items():
+        for name in of_name:
+            if name not in files:
+                parser.error(f"{flag} {name}=…: no system {name!r}, only {', '.join(files)}")
+    return [
+        System(name, paths, *(of_name.get(name) for of_name in of_flag.values()))
+        for name, paths in files.items()
+    ]
+
+
+def _logs(systems: Sequence[System]) -> List[str]:
+    given = [[*system.files, system.perplexity, system.with_unk] for system in systems]
+    return [path for paths in given for path in paths if path is not None]
+
+
+def _inputs(
+    systems: Sequence[System], test: str, train: Optional[str], dictionary: Optional[str]
+) -> Iterator[Union[str, int]]:
+    """All that may be read: paths, and standard input by its number."""
+    for path in _logs(systems):
+        yield 0 if path == "-" else path
+        yield from glob(f"{escape(path)}/generate-*.txt")  # of a folder
+    for prefix in (test, train):
+        yield from (f"{prefix}.{ending}" for ending in ("session", "next", "whole") if prefix)
+    if dictionary is not None:
+        yield dictionary
+
+
+def _named(given: str) -> Tuple[str, str]:
+    """(name, path); a path alone is its own name."""
+    name, sign, path = given.partition("=")
+    if os.path.exists(given) or not (name and sign):
+        name = path = given
+    if not path:
+        raise InputError(f"{given!r}: no name of a file", "write NAME=FILE")
+    return name, path
+
+
+def _runs(given: str) -> Tuple[str, List[str]]:
+    name, _, runs = given.partition("=")
+    if not name or not all(runs.split(",")):
+        raise InputError(f"--runs {given!r}", "write NAME=RUN,RUN")
+    return name, runs.split(",")
+
+
+def _once(
+    parser: argparse.ArgumentParser, flag: str, given: Iterable[Tuple[str, Value]]
+) -> Dict[str, Value]:
+    found: Dict[str, Value] = {}
+    for name, value in given:
+        if name in found:
+            parser.error(f"{flag} {name}=… twice; of several parts, make one file")
+        found[name] = value
+    return found
+
+
+def ranks(text: str) -> List[int]:
+    return sorted(set(map(at_least_1, text.split(","))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Kinds of test pairs, to tell where a system is good: each pair is in one group of each kind."""
+
+from pathlib import Path
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set
+
+from mtn_preprocess.text.session_pairs import Pair
+from mtn_preprocess.text.session_text import is_separator, last_session, split_units
+from mtn_preprocess.text.text_checks import session_lines
+from mtn_preprocess.text.word_pieces import decode_pieces
+
+MOST = 10  # numbers from here on are one group
+
+
+class Grouping(NamedTuple):
+    """One kind of groups."""
+
+    label_of_pair: List[str]
+    labels: List[str]  # those that occur, in the order to show them in
+
+    @classmethod
+    def by_number(cls, numbers: Sequence[int]) -> "Grouping":
+        labels = [_label(number) for number in range(MOST + 1)]
+        return cls.by_label([_label(number) for number in numbers], labels)
+
+    @classmethod
+    def by_label(cls, label_of_pair: List[str], labels: Sequence[str]) -> "Grouping":
+        return cls(label_of_pair, [label for label in labels if label in set(label_of_pair)])
+
+
+def group_pairs(pairs: Sequence[Pair], train: Optional[str] = None) -> Dict[str, Grouping]:
+    """By name of the kind; `seen` only with training text.
+
+    position: the place of the next query in its session, 2 for a session's second query.
+    earlier_queries: how many queries the source has, those of earlier sessions included.
+    seen: whether somebody asked the next query in the training text, anywhere in a session.
+    shared_words: whether the next query has a word of the session before it.
+    """
+    queries = [pair.queries() for pair in pairs]
+    groups = {
+        "position": Grouping.by_number([len(before) + 1 for before in queries]),
+        "earlier_queries": Grouping.by_number(
+            [1 + sum(map(is_separator, pair.source.split())) for pair in pairs]
+        ),
+        "shared_words": Grouping.by_label(
+            [
+                "shared" if set(pair.next_query.split()) & set(" ".join(before).split()) else "none"
+                for pair, before in zip(pairs, queries)
+            ],
+            ("shared", "none"),
+        ),
+    }
+    if train is not None:
+        seen = asked_in(train, {pair.next_query for pair in pairs})
+        labels = ["seen" if pair.next_query in seen else "unseen" for pair in pairs]
+        groups["seen"] = Grouping.by_label(labels, ("seen", "unseen"))
+    return groups
+
+
+def asked_in(train: str, queries: Set[str]) -> Set[str]:
+    """Which of the queries the training text has."""
+    return {query for query in _all_queries(train) if query in queries}
+
+
+def _all_queries(prefix: str) -> Iterator[str]:
+    """Every issued query at least once, from `PREFIX.whole`, or from the pairs without it."""
+    whole = Path(f"{prefix}.whole")
+    files = [whole] if whole.is_file() else [Path(f"{prefix}.{end}") for end in ("session", "next")]
+    for path in files:
+        for _, line in session_lines(path):
+            yield from split_units(last_session(decode_pieces(line)), level=1)
+
+
+def _label(number: int) -> str:
+    return str(number) if number < MOST else f"{MOST}+"

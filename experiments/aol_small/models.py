@@ -1,0 +1,139 @@
+"""Models: trained and asked, with what is best on validation data."""
+
+import math
+import sys
+from pathlib import Path
+from typing import Dict, List
+
+from parts import PLUGIN, Part, Training, Try, run_all
+from plan import Plan
+from recipes import BEAM, Settings, next_rates
+
+from mtn_evaluation.generate_log import read_generate_log
+from mtn_evaluation.suggestion_scores import score
+
+_WARM_UP = 8  # the first eighth, of a short try too
+
+
+class Models:
+    """All that fairseq-train and fairseq-generate do in an experiment.
+
+    Args:
+        plan: what is compared
+        output: folder of the experiment
+        at_once: parts that run at the same time
+    """
+
+    def __init__(self, plan: Plan, output: Path, at_once: int) -> None:
+        self.plan, self.output, self.at_once = plan, output, at_once
+
+    def searched(self) -> List[str]:
+        """Systems whose settings are neither given nor another's."""
+        return [
+            name
+            for name, system in self.plan.systems.items()
+            if not system.settings_of and name not in self.plan.settings
+        ]
+
+    def choose_settings(self) -> Dict[str, Settings]:
+        """For each system that is searched: the learning rate, then the dropout."""
+        names = self.searched()
+        while True:
+            tried = {name: self._rates_tried(name) for name in names}
+            wanted = [(name, s) for name, losses in tried.items() for s in next_rates(losses)]
+            if not wanted:
+                break
+            run_all([self.rate_try(*each) for each in wanted], self.at_once)
+        # What dropout prevents comes late: its tries are whole trainings, the best is kept. Asked
+        # are the models themselves: with dropout the loss was lower, and so was BLEU.
+        tries = {
+            (name, settings): self._search(name, settings)
+            for name, losses in tried.items()
+            for settings in self._dropouts(_best(name, losses))
+        }
+        run_all(tries.values(), self.at_once)
+        bleu = {each: _bleu(search) for each, search in tries.items()}
+        return {
+            name: max([s for of, s in tries if of == name], key=lambda s, name=name: bleu[name, s])
+            for name in names
+        }
+
+    def _dropouts(self, best: Settings) -> List[Settings]:
+        return [best._replace(dropout=dropout) for dropout in self.plan.dropouts]
+
+    def _rates_tried(self, name: str) -> Dict[Settings, float]:
+        """The validation loss of each try, up to the first that is not done."""
+        losses: Dict[Settings, float] = {}
+        while True:
+            tries = {settings: self.rate_try(name, settings) for settings in next_rates(losses)}
+            if not tries or not all(part.done for part in tries.values()):
+                return losses
+            losses.update({settings: part.loss() for settings, part in tries.items()})
+
+    def _search(self, name: str, settings: Settings) -> Part:
+        """What a trained model says for the validation text."""
+        training = self.training(name, settings, seed=1)
+        ask = f"{self._ask(name, training)} --gen-subset valid"
+        folder = self.output / "dropouts" / f"{name}-{settings.name}"
+        return Part(folder, [("generate", ask)], after=training)
+
+    def rate_try(self, name: str, settings: Settings) -> Try:
+        """Shorter than a training; its validation loss is all that is wanted."""
+        folder = self.output / "rates" / f"{name}-{settings.name}"
+        train = self._train(name, settings, 1, self.plan.rate_updates, "--no-save")
+        return Try(folder, [("train", train)])
+
+    def training(self, name: str, settings: Settings, seed: int) -> Training:
+        folder = self.output / "trained" / f"{name}-{settings.name}-{seed}"
+        train = self._train(name, settings, seed, self.plan.updates, f"--save-dir {folder}")
+        return Training(folder, [("train", train)], self.plan.checkpoint)
+
+    def answers(self, name: str, settings: Settings, seed: int) -> Part:
+        """Suggestions of a trained model for the test, and how likely it finds what was asked."""
+        training = self.training(name, settings, seed)
+        ask = self._ask(name, training)
+        return Part(
+            self.output / "answers" / f"{name}-{seed}",
+            [
+                # People are suggested words, never <unk>; the paper counts it as a word.
+                ("generate", ask),
+                ("with-unk", f"{ask} --generate-unknown"),
+                ("reference", f"{ask} --score-reference"),
+            ],
+            after=training,
+        )
+
+    def _ask(self, name: str, training: Training) -> str:
+        return (
+            f"fairseq-generate {self._data(name)} {PLUGIN}"
+            f" --path {training.checkpoint}"
+            f" --beam {BEAM} --nbest {BEAM} --max-len-b 30 {self.plan.generation}"
+        )
+
+    def _train(self, name: str, settings: Settings, seed: int, updates: int, flags: str) -> str:
+        system = self.plan.systems[name]
+        if updates:
+            in_same_time = round(updates / system.cost)
+            flags += f" --max-update {in_same_time} --total-num-update {in_same_time}"
+            flags += f" --warmup-updates {in_same_time // _WARM_UP}"
+        return (
+            f"fairseq-train {self._data(name)} {PLUGIN}"
+            f" {self.plan.training} {system.flags} {settings.flags}"
+            f" --seed {seed} {flags}"
+        )
+
+    def _data(self, name: str) -> Path:
+        kind = "pieces" if self.plan.systems[name].pieces else "words"
+        return self.output / kind / "data-bin"
+
+
+def _best(name: str, losses: Dict[Settings, float]) -> Settings:
+    best = min(losses, key=lambda each: losses[each])
+    if math.isinf(losses[best]):
+        tried = ", ".join(f"{settings.rate:g}" for settings in losses)
+        sys.exit(f"{name}: no try of a learning rate ended with a finite loss, of {tried}")
+    return best
+
+
+def _bleu(search: Part) -> float:
+    return score(read_generate_log(str(search.folder / "generate.log")))["bleu"]

@@ -1,0 +1,8 @@
+"""What commands share, and two small ones.
+
+flag_types   values of flags
+interrupts   Ctrl-C
+time_left    progress of long work
+check_text   mtn-check-text
+user_dir     mtn-user-dir
+"""

@@ -1,0 +1,30 @@
+"""`mtn-user-dir`: where the plugin is, for `fairseq-train --user-dir "$(mtn-user-dir)" …`."""
+
+import argparse
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Optional, Sequence
+
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.files.standard_streams import standard_output
+
+
+def main(argv: Optional[Sequence[str]] = None) -> None:
+    """Print the package's folder and nothing else: the output is pasted into a command line."""
+    argparse.ArgumentParser(
+        prog="mtn-user-dir",
+        description="Print the folder of mtn_fairseq, as fairseq's --user-dir wants it.",
+        epilog='Example: fairseq-train data-bin --user-dir "$(mtn-user-dir)" '
+        "--task session_to_query --arch mtn",
+    ).parse_args(argv)
+    # Looked for, not imported: that would import fairseq. And not resolve()d: fairseq compares this
+    # path with the one the package was imported by, and a followed symlink would make them differ.
+    plugin = find_spec("mtn_fairseq")
+    if plugin is None or plugin.origin is None:
+        raise InputError("mtn_fairseq is not installed here", "install it: pip install .")
+    with standard_output() as out:
+        out.write(f"{Path(plugin.origin).absolute().parent}\n")
+
+
+if __name__ == "__main__":
+    main()

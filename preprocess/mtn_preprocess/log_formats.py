@@ -1,0 +1,15 @@
+"""What a log may be written in, and who may read it: choices of flags."""
+
+ENGINES = ("duckdb", "spark")
+AOL_COLUMNS = ("AnonID", "Query", "QueryTime")
+FORMAT_OF_ENDING = {
+    ".tsv": "tsv",
+    ".txt": "tsv",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+FORMATS = tuple(dict.fromkeys(FORMAT_OF_ENDING.values()))

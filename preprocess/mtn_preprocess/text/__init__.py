@@ -1,0 +1,9 @@
+"""The one text layer: what people typed, and what models and counts read of it.
+
+typed_queries     a typed query, normalised
+session_text      the session text format: separators and escapes
+session_pairs     pairs of (session so far, next query), read from two files
+text_checks       what cannot be learned from, found before it is binarised
+word_pieces       session text in word pieces, and back
+dictionary_file   the words of a dictionary that fairseq-preprocess wrote
+"""

@@ -1,0 +1,41 @@
+"""`mtn-architectures`: what the plugin registers, and how large it is."""
+
+import argparse
+import logging
+import warnings
+from typing import Optional, Sequence
+
+from mtn_preprocess.files.standard_streams import standard_output
+
+PAPER_VOCABULARY = 76604
+
+
+def main(argv: Optional[Sequence[str]] = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="mtn-architectures",
+        description="Print the architectures of this package and their numbers of parameters.",
+    )
+    parser.add_argument(
+        "--vocabulary",
+        type=int,
+        default=PAPER_VOCABULARY,
+        metavar="V",
+        help="symbols in the dictionary (default: %(default)s, the paper's for AOL)",
+    )
+    args = parser.parse_args(argv)
+    warnings.simplefilter("ignore")  # fairseq and hydra, about each other
+    logging.disable(logging.WARNING)
+    from .registered import build, parameters, registered_architectures, without_allocating
+
+    with standard_output() as out:
+        out.write(f"| architecture | parameters (V = {args.vocabulary:,}) ")
+        out.write("| outside embedding and output |\n|---|---|---|\n")
+        for name in sorted(registered_architectures()):
+            with without_allocating():
+                count, body = parameters(build(name, args.vocabulary), args.vocabulary)
+            out.write(f"| `{name}` | {count:,} | {body:,} |\n")
+            out.flush()  # each takes a while
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""What the session level of a trained model attends to in the sample sessions."""
+
+from pathlib import Path
+from typing import List, NamedTuple
+
+import numpy as np
+
+from mtn_preprocess.errors import InputError
+
+from .samples import Session
+
+
+class Attention(NamedTuple):
+    line: int
+    queries: List[str]
+    layers: List[np.ndarray]  # (Q, Q) each: how much query i takes from query j
+
+
+def read_attention(checkpoint: Path, data: Path, sessions: List[Session]) -> List[Attention]:
+    """Of sessions of two queries and more; a single one has nothing but itself to look at."""
+    from mtn_fairseq.checkpoints.loading import load_model  # imports torch and fairseq
+    from mtn_fairseq.modules.attention_weights import session_attention
+    from mtn_fairseq.modules.mtn_encoder import MTNEncoder
+
+    model, task = load_model(checkpoint, data)
+    encoder = model.encoder
+    if not isinstance(encoder, MTNEncoder) or not encoder.levels:
+        raise InputError(
+            "a model without a session level",
+            "name a system of `--arch mtn` with two levels or more as `attention`",
+            checkpoint,
+        )
+    found = []
+    for session in sessions:
+        if len(session.queries) < 2:
+            continue
+        tokens = task.source_dictionary.encode_line(session.source, add_if_not_exist=False).long()
+        # As fairseq-generate reads it: cut to what the model was built for, oldest queries first.
+        source = task.build_dataset_for_inference([tokens], [len(tokens)])[0]["source"]
+        layers = [weights.numpy() for weights in session_attention(encoder, source)]
+        found.append(Attention(session.line, session.queries[-len(layers[0]) :], layers))
+    return found

@@ -1,0 +1,259 @@
+"""`report.json`: which files a report is made of. docs/report.md has the format."""
+
+import os
+import unicodedata
+from pathlib import Path
+from reprlib import Repr
+from typing import Any, Dict, Iterator, List, NamedTuple, NoReturn, Optional, Sequence
+
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.files.json_file import read_json
+
+from . import paper
+
+NAME = "report.json"
+SCHEMA = 1
+GROUPS = ("main", "ablation", "variant", "beyond", "yardstick")
+_SHORT = Repr()
+_SHORT.maxstring = 100
+shortened = _SHORT.repr  # of a value in an error: it may be long, or nested
+
+
+class Run(NamedTuple):
+    """One training of a system, or the only one of a yardstick."""
+
+    seed: Optional[int]
+    scores: Optional[str]  # name in the evaluations
+    checkpoint: Optional[Path]
+    training_log: Optional[Path]
+    suggestions: List[Path]
+
+
+class System(NamedTuple):
+    label: str
+    groups: List[str]
+    paper: Optional[str]
+    arch: Optional[str]
+    data: Optional[Path]  # where its dictionary is not that of the others
+    compared: Optional[str]  # name in the comparisons, of one run or of all
+    runs: List[Run]
+
+    def checkpoint(self) -> Optional[Path]:
+        """Of the first run that has one."""
+        return next((run.checkpoint for run in self.runs if run.checkpoint), None)
+
+
+class Manifest(NamedTuple):
+    file: Path
+    title: str
+    about: List[str]
+    stats: Optional[Path]
+    evaluations: List[Path]
+    data: Optional[Path]
+    test: Optional[Path]
+    sample_lines: List[int]
+    attention: Optional[str]
+    systems: List[System]
+
+    def of_group(self, group: str) -> List[System]:
+        return [system for system in self.systems if group in system.groups]
+
+    def files(self) -> Iterator[Path]:
+        """All that a report is made of; of the binarised data, the dictionaries."""
+        yield self.file
+        yield from self.evaluations
+        yield from (path for path in (self.stats,) if path is not None)
+        if self.test is not None:
+            yield from (Path(f"{self.test}.{ending}") for ending in ("session", "next"))
+        for data in (self.data, *(system.data for system in self.systems)):
+            yield from (data / f"dict.{end}.txt" for end in ("session", "next") if data is not None)
+        for run in (run for system in self.systems for run in system.runs):
+            yield from (path for path in (run.checkpoint, run.training_log) if path is not None)
+            yield from run.suggestions
+
+
+def read_manifest(experiment: str) -> Manifest:
+    """From the file, or from the folder that has it."""
+    file = Path(experiment)
+    file = file / NAME if os.path.isdir(file) else file
+    if not os.path.isfile(file):  # unlike the method, also of a name that is too long
+        raise InputError("no such file", f"give a {NAME}, see docs/report.md", file)
+    entry = _Entry(read_json(file), file, "")
+    if entry.number("schema") != SCHEMA:
+        raise InputError(f"no `schema` of {SCHEMA}", "write it by docs/report.md", file)
+    manifest = Manifest(
+        file,
+        entry.text("title") or "Query suggestion: the runs of one experiment",
+        entry.texts("about"),
+        entry.path("stats"),
+        entry.paths("evaluations"),
+        entry.path("data"),
+        entry.path("test", ending=".session"),
+        entry.numbers("sample_lines"),
+        entry.text("attention"),
+        [_system(system) for system in entry.entries("systems")],
+    )
+    entry.refuse_others()
+    _check(manifest)
+    return manifest
+
+
+def _system(entry: "_Entry") -> System:
+    system = System(
+        entry.needed("label"),
+        entry.texts("group"),
+        entry.text("paper"),
+        entry.text("arch"),
+        entry.path("data"),
+        entry.text("compared"),
+        [_run(run) for run in entry.entries("runs")],
+    )
+    entry.refuse_others()
+    for group in system.groups:
+        entry.check_choice("group", group, GROUPS)
+    if not system.groups:
+        entry.refuse("no `group`", f"give one of {', '.join(GROUPS)}")
+    if system.paper is not None:
+        entry.check_choice("paper", system.paper, paper.NAMES)
+    return system
+
+
+def _run(entry: "_Entry") -> Run:
+    run = Run(
+        entry.number("seed"),
+        entry.text("scores"),
+        entry.path("checkpoint"),
+        entry.path("training_log"),
+        entry.paths("suggestions"),
+    )
+    entry.refuse_others()
+    return run
+
+
+def _check(manifest: Manifest) -> None:
+    """What one entry cannot tell by itself."""
+    labels = [system.label for system in manifest.systems]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InputError(
+                f"two systems {shortened(label)}", "give each its own label", manifest.file
+            )
+    names = [system.compared for system in manifest.systems if system.compared is not None]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(
+                f"two systems with `compared` {shortened(name)}",
+                "a comparison is of one system: give each its own",
+                manifest.file,
+            )
+    _check_shown(manifest)
+    if any(line < 1 for line in manifest.sample_lines):
+        raise InputError("`sample_lines` below 1", "count lines from 1", manifest.file)
+    if manifest.attention is not None and manifest.attention not in labels:
+        raise InputError(
+            f"`attention`: no system {shortened(manifest.attention)}",
+            f"name one of {', '.join(labels)}",
+            manifest.file,
+        )
+    if any(s.label == manifest.attention and s.data is not None for s in manifest.systems):
+        raise InputError(
+            f"`attention`: {manifest.attention} has `data` of its own, and reads other tokens than "
+            "those of `test`",
+            "name a system without",
+            manifest.file,
+        )
+
+
+def _check_shown(manifest: Manifest) -> None:
+    """A line break would end a row of a table; half a character no file in UTF-8 can hold."""
+    archs = [system.arch or "" for system in manifest.systems]
+    paragraphs = [" ".join(text.split()) for text in manifest.about]  # may have several lines
+    for text in (manifest.title, *(s.label for s in manifest.systems), *archs, *paragraphs):
+        if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in text):
+            raise InputError(
+                f"{shortened(text)} has a line break, or a character that nothing can show",
+                "write it without",
+                manifest.file,
+            )
+
+
+class _Entry:
+    """One object of the file, whose values are asked for by name and type."""
+
+    def __init__(self, given: Any, file: Path, place: str) -> None:
+        self.file, self.place = file, place
+        self.asked: List[str] = []
+        if not isinstance(given, dict):
+            self.refuse("no JSON object", "write it by docs/report.md")
+        self.given: Dict[str, Any] = given
+
+    def refuse(self, reason: str, remedy: str) -> NoReturn:
+        raise InputError(f"{self.place}{reason}", remedy, self.file)
+
+    def refuse_others(self) -> None:
+        """A name that is misspelt would leave a part out in silence."""
+        for name in self.given:
+            if name not in self.asked:
+                self.refuse(f"unknown entry `{name}`", f"known are {', '.join(self.asked)}")
+
+    def check_choice(self, name: str, value: str, choices: Sequence[str]) -> None:
+        if value not in choices:
+            self.refuse(f"`{name}` is {shortened(value)}", f"give one of {', '.join(choices)}")
+
+    def _value(self, name: str, kind: type, what: str) -> Any:
+        self.asked.append(name)
+        value = self.given.get(name)
+        # In JSON true is no number; in Python it is.
+        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+            self.refuse(f"`{name}` is {shortened(value)}", f"write {what}")
+        return value
+
+    def number(self, name: str) -> Optional[int]:
+        return self._value(name, int, "a whole number")
+
+    def text(self, name: str) -> Optional[str]:
+        return self._value(name, str, "a text")
+
+    def needed(self, name: str) -> str:
+        return self.text(name) or self.refuse(f"no `{name}`", "every system needs one")
+
+    def _list(self, name: str, kind: type, what: str) -> List[Any]:
+        """Also where one text stands alone."""
+        self.asked.append(name)
+        value = self.given.get(name)
+        values = [value] if isinstance(value, str) else [] if value is None else value
+        if not isinstance(values, list) or not all(type(v) is kind for v in values):
+            self.refuse(f"`{name}` is {shortened(value)}", f"write a list of {what}")
+        return values
+
+    def numbers(self, name: str) -> List[int]:
+        return self._list(name, int, "whole numbers")
+
+    def texts(self, name: str) -> List[str]:
+        return self._list(name, str, "texts")
+
+    def entries(self, name: str) -> List["_Entry"]:
+        given = self._list(name, dict, "objects")
+        if not given:
+            self.refuse(f"no `{name}`", "name at least one")
+        one = name.rstrip("s")
+        return [
+            _Entry(value, self.file, f"{self.place}{one} {value.get('label', number)}: ")
+            for number, value in enumerate(given, 1)
+        ]
+
+    def path(self, name: str, ending: str = "") -> Optional[Path]:
+        text = self.text(name)
+        return None if text is None else self._found(name, text, ending)
+
+    def paths(self, name: str) -> List[Path]:
+        return [self._found(name, text) for text in self.texts(name)]
+
+    def _found(self, name: str, text: str, ending: str = "") -> Path:
+        path = self.file.parent / text
+        if not os.path.exists(f"{path}{ending}"):
+            self.refuse(
+                f"`{name}`: no such file: {path}{ending}",
+                "make it, or take the entry out and its section is left out",
+            )
+        return path

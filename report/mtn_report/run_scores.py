@@ -1,0 +1,219 @@
+"""The scores of all runs, from one or several outputs of `mtn-evaluate --json`."""
+
+from pathlib import Path
+from typing import Dict, List, NamedTuple, Optional, Sequence, Set
+
+from mtn_preprocess.errors import InputError
+
+from .evaluation_file import read_evaluation
+from .manifest import Manifest, System
+
+FIGURES = ("1-gram", "2-gram", "3-gram", "4-gram", "bleu", "exact", "mrr@10")
+# What makes evaluations comparable, and what to do where it differs.
+_SAME = {
+    "sha256": ("another test set", "evaluate all systems on one test text"),
+    "unknown_words": ("another dictionary", "evaluate all systems with the same --dict"),
+    "unknown_sha256": ("another dictionary", "evaluate all systems with the same --dict"),
+}
+
+
+class Figure(NamedTuple):
+    """Over the runs of a system."""
+
+    mean: float
+    low: float
+    high: float
+    runs: int
+
+    @classmethod
+    def of(cls, values: Sequence[Optional[float]]) -> Optional["Figure"]:
+        """None where a run lacks it: a mean of the others would stand for another set of runs."""
+        known = [value for value in values if value is not None]
+        if not known or len(known) != len(values):
+            return None
+        return cls(sum(known) / len(known), min(known), max(known), len(known))
+
+
+class Evaluations(NamedTuple):
+    test: dict
+    signature: str
+    of_name: Dict[str, dict]  # what was evaluated, by its name there
+    notes: List[str]
+    comparisons: List[dict]
+
+    def results(self, system: System) -> List[dict]:
+        """One a run that was evaluated."""
+        return [self.of_name[run.scores] for run in system.runs if run.scores is not None]
+
+    def figure(self, system: System, text: str, name: str) -> Optional[Figure]:
+        found = [result.get(text) or {} for result in self.results(system)]
+        return Figure.of([figures.get(name) for figures in found])
+
+    def groups(self, system: System, kind: str) -> Dict[str, List[dict]]:
+        """By the group's label, one entry a run."""
+        found: Dict[str, List[dict]] = {}
+        for result in self.results(system):
+            for group in result["groups"].get(kind, []):
+                found.setdefault(group["group"], []).append(group)
+        return found
+
+    def perplexities(self, system: System) -> List[dict]:
+        """One a run; none where a run lacks it, as for other figures."""
+        found = [result.get("perplexity") for result in self.results(system)]
+        return [each for each in found if each is not None] if all(found) else []
+
+    def differences(self, system: System, baseline: System, text: str) -> Dict[str, dict]:
+        """By figure, where both were compared."""
+        names = (system.compared, baseline.compared, text)
+        return {
+            found["figure"]: found
+            for found in self.comparisons
+            if (found["system"], found["baseline"], found["text"]) == names
+        }
+
+
+def read_evaluations(manifest: Manifest) -> Optional[Evaluations]:
+    """None where there are none.
+
+    Raises:
+        InputError: they are of different test sets, or lack a system that the manifest names.
+    """
+    if not manifest.evaluations:
+        return None
+    of_name: Dict[str, dict] = {}
+    notes: List[str] = []
+    comparisons: List[dict] = []
+    read = [read_evaluation(path) for path in manifest.evaluations]
+    _check_same_sessions(manifest.evaluations, read)
+    for path, result in zip(manifest.evaluations, read):
+        _check_same(manifest.evaluations[0], read[0], path, result)
+        for system in result["systems"]:
+            if system["name"] in of_name:
+                raise InputError(
+                    f"system {system['name']!r} was evaluated in another file too",
+                    "evaluate again under a name of its own",
+                    path,
+                )
+            of_name[system["name"]] = system
+        notes += result["notes"]
+        comparisons += result.get("comparisons", [])
+    _check_names(manifest, of_name)
+    _check_compared(manifest, comparisons)
+    _check_compared_runs(manifest, read)
+    return Evaluations(read[0]["test"], read[0]["signature"], of_name, notes, comparisons)
+
+
+def unshown(manifest: Manifest, evaluations: Evaluations) -> List[str]:
+    """Names that were evaluated and that no run has."""
+    shown = {run.scores for system in manifest.systems for run in system.runs}
+    return [name for name in evaluations.of_name if name not in shown]
+
+
+def uncompared(manifest: Manifest, evaluations: Evaluations) -> List[str]:
+    """Names of comparisons that no system has as `compared`."""
+    shown = {system.compared for system in manifest.systems}
+    return sorted(_names(evaluations.comparisons) - shown)
+
+
+def _names(comparisons: Sequence[dict]) -> Set[str]:
+    return {each[side] for each in comparisons for side in ("system", "baseline")}
+
+
+def _check_same(first_path: Path, first: dict, path: Path, result: dict) -> None:
+    for name, (reason, remedy) in _SAME.items():
+        if result["test"].get(name) != first["test"].get(name):
+            raise InputError(f"{reason} than {first_path}", remedy, path)
+    if _seen(result) != _seen(first):
+        raise InputError(
+            f"another training text than {first_path}",
+            "evaluate all systems with the same --train",
+            path,
+        )
+    if result["signature"] != first["signature"]:
+        raise InputError(
+            f"BLEU counted otherwise than in {first_path}",
+            "evaluate all with one version of sacrebleu",
+            path,
+        )
+
+
+def _check_same_sessions(paths: Sequence[Path], read: Sequence[dict]) -> None:
+    """The same next queries may follow other sessions. Evaluations made before they were counted
+    in have no such entry."""
+    known = [
+        (path, result["test"]["sessions_sha256"])
+        for path, result in zip(paths, read)
+        if result["test"].get("sessions_sha256") is not None
+    ]
+    for path, sessions in known:
+        if sessions != known[0][1]:
+            raise InputError(
+                f"other sessions than {known[0][0]}, though the same next queries",
+                "evaluate all systems on one test text",
+                path,
+            )
+
+
+def _seen(result: dict) -> List[int]:
+    """How many next queries the training text has, and has not."""
+    groups = result["systems"][0]["groups"] if result["systems"] else {}
+    return [group["pairs"] for group in groups.get("seen", [])]
+
+
+def _check_compared(manifest: Manifest, comparisons: Sequence[dict]) -> None:
+    found = [(c["system"], c["baseline"], c["text"], c["figure"]) for c in comparisons]
+    if len(set(found)) != len(found):
+        raise InputError(
+            "the evaluations compare the same systems twice", "leave one out", manifest.file
+        )
+    names = _names(comparisons)
+    for system in manifest.systems:
+        if names and system.compared is not None and system.compared not in names:
+            raise InputError(
+                f"{system.label}: `compared` is {system.compared!r}, which no comparison has",
+                f"they have {', '.join(sorted(names))}",
+                manifest.file,
+            )
+
+
+def _check_compared_runs(manifest: Manifest, read: Sequence[dict]) -> None:
+    """A difference is of the very runs that stand in the tables. Which ones a name was given to,
+    evaluations made before `runs` was written do not say."""
+    for result in read:
+        if "runs" not in result:
+            continue
+        names = _names(result.get("comparisons", []))
+        for system in manifest.systems:
+            if system.compared not in names:
+                continue
+            compared = result["runs"].get(system.compared, [system.compared])
+            own = [run.scores for run in system.runs if run.scores is not None]
+            if sorted(compared) != sorted(own):
+                raise InputError(
+                    f"{system.label}: `compared` is {system.compared!r}, of the scores "
+                    f"{', '.join(compared)}, but its runs have {', '.join(own) or 'none'}",
+                    "name the comparison of the same runs (mtn-evaluate --runs makes one)",
+                    manifest.file,
+                )
+
+
+def _check_names(manifest: Manifest, of_name: Dict[str, dict]) -> None:
+    taken: Dict[str, str] = {}
+    for system in manifest.systems:
+        for run in system.runs:
+            if run.scores is None:
+                continue
+            if run.scores not in of_name:
+                raise InputError(
+                    f"{system.label}: no system {run.scores!r} in the evaluations",
+                    f"they have {', '.join(of_name)}",
+                    manifest.file,
+                )
+            if run.scores in taken:
+                raise InputError(
+                    f"{system.label}: the scores {run.scores!r} are those of "
+                    f"{taken[run.scores]} already",
+                    "give each run its own",
+                    manifest.file,
+                )
+            taken[run.scores] = system.label

@@ -1,0 +1,65 @@
+"""Learning curves from what `fairseq-train` printed, with --log-format simple, tqdm or json."""
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Dict, List, NamedTuple, Sequence, Tuple
+
+from mtn_preprocess.errors import InputError
+
+Points = List[Tuple[int, float]]  # updates, bits a token
+
+_LINE = re.compile(r"\| (train_inner|valid) \| (.*)")
+_FIELD = re.compile(r"(?<!\w)(?:valid_)?(loss|nll_loss|num_updates)[ =]([^\s,|]+)")
+
+
+class Curve(NamedTuple):
+    training: Points
+    validation: Points
+
+
+def read_curve(path: Path) -> Curve:
+    """Without label smoothing and entropy (`nll_loss`), so that criterions compare; where it is
+    not logged, `loss` is the same (`cross_entropy`).
+
+    An update that a resumed run repeats counts as it was the last time. A loss that is no finite
+    number is no point: of a run that diverged from the start, none are left.
+    """
+    found: Dict[str, Dict[int, float]] = {"train_inner": {}, "valid": {}}
+    if not path.is_file():
+        raise InputError("not a file", "give all that fairseq-train printed", path)
+    with open(path, encoding="utf-8", errors="replace") as stream:
+        for line in stream:
+            # The last line of a run that was cut may be broken off, with half a number at its end.
+            match = _LINE.search(line) if line.endswith("\n") else None
+            fields = _fields(match[2]) if match else {}
+            loss = fields.get("nll_loss", fields.get("loss"))
+            updates = fields.get("num_updates", math.nan)
+            if match and loss is not None and math.isfinite(updates):
+                found[match[1]][int(updates)] = loss
+    if not found["valid"]:
+        raise InputError(
+            "no validation in it", "give all that fairseq-train printed, with --log-format", path
+        )
+    return Curve(*map(_finite, found.values()))
+
+
+def shared_updates(runs: Sequence[Points]) -> List[int]:
+    """Those at which every run has a point."""
+    found = [{updates for updates, _ in points} for points in runs]
+    return sorted(set.intersection(*found)) if found else []
+
+
+def _finite(losses: Dict[int, float]) -> Points:
+    return sorted((updates, loss) for updates, loss in losses.items() if math.isfinite(loss))
+
+
+def _fields(text: str) -> Dict[str, float]:
+    """Of a line that a resumed run broke in the middle, or is otherwise damaged, none."""
+    try:
+        if text.startswith("{"):
+            text = ", ".join(f"{name}={value}" for name, value in json.loads(text).items())
+        return {name: float(value) for name, value in _FIELD.findall(text)}
+    except (ValueError, RecursionError):
+        return {}

@@ -1,0 +1,22 @@
+"""After fairseq: a trained model -> suggestions.
+
+suggester              sessions in, lists out: the class that everything else is for
+session_checks         what may be given as a session
+candidates             candidates of all sources for one session
+counting, next_queries what people asked next: counted, kept, looked up
+edits, word_changes    the last query with words changed as people change them
+features               what a ranker knows of a candidate
+ranker, fitting        which candidates are likely, learned on validation text
+ranked_lists, variety  from likely candidates to a list
+conditions             which parts a ranker was fitted with
+text_pool              many texts in two arrays
+kept_folder            folders of results: a header, checksums, whole or not at all
+array_folder           such folders of arrays, which open by memory map
+engine                 the door to a trained model
+torch_engine           the plugin in that door: the only part that imports torch and fairseq
+commands               mtn-count-next, mtn-fit-ranker, mtn-suggest
+"""
+
+from .suggester import Suggester, Suggestion
+
+__all__ = ["Suggester", "Suggestion"]

@@ -1,0 +1,99 @@
+"""`mtn-count-next`: count what people asked next, into a table that opens by memory map."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Iterator, Optional, Sequence
+
+from mtn_preprocess.commands.flag_types import at_least_1
+from mtn_preprocess.commands.interrupts import interruptible
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.session_pairs import Pair, read_pairs
+from mtn_preprocess.text.text_checks import numbered_lines
+from mtn_preprocess.text.word_pieces import decode_pieces
+
+from ..counting import LONGEST_CONTEXT, MOST_USERS, count_next_queries
+from ..kept_folder import check_output
+from ..next_queries import KIND
+
+PROGRESS_EVERY = 1_000_000  # pairs
+
+
+def run(train: str, output: str, min_users: int, longest: int) -> None:
+    check_output(Path(output), KIND)
+    users = Path(f"{train}.user")
+    if min_users > 1 and not users.is_file():
+        raise InputError(
+            "no such file, and without it nobody knows how many people asked a query",
+            "prepare the text with mtn-log-to-sessions --users, or leave out --min-users",
+            users,
+        )
+    table = count_next_queries(
+        _with_progress(train),
+        read_users(users) if users.is_file() else None,
+        min_users,
+        longest,
+    )
+    table.save(Path(output))
+    facts = table.facts
+    left_out = ""
+    if min_users > 1:
+        few = facts["queries_of_too_few_users"]
+        left_out = f", {few:,} queries of fewer than {min_users} users left out"
+    _say(
+        f"{facts['pairs']:,} pairs: {facts['queries']:,} queries after {facts['contexts']:,} "
+        f"contexts{left_out}; in {output}"
+    )
+
+
+def read_users(path: Path) -> Iterator[int]:
+    """One running number a line, as `mtn-log-to-sessions --users` writes them."""
+    for number, line in numbered_lines(path):
+        if not line.strip().isdecimal() or int(line) >= MOST_USERS:
+            raise InputError("not a number of a user", "prepare the text again", path, number)
+        yield int(line)
+
+
+def _with_progress(train: str) -> Iterator[Pair]:
+    number = 0
+    for number, pair in enumerate(read_pairs(train), 1):
+        yield Pair(*map(decode_pieces, pair))
+        if number % PROGRESS_EVERY == 0:
+            _say(f"{number:,} pairs so far")
+
+
+def _say(note: str) -> None:
+    print(f"mtn-count-next: {note}", file=sys.stderr)
+
+
+@interruptible
+def main(argv: Optional[Sequence[str]] = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="mtn-count-next",
+        description="Count what people asked next in training text: a source of suggestions for "
+        "mtn-suggest.",
+        epilog="Example: mtn-count-next --train text/train --output next-queries",
+    )
+    add = parser.add_argument
+    add("--train", required=True, metavar="PREFIX", help="PREFIX.session, PREFIX.next to count")
+    add("--output", required=True, metavar="FOLDER", help="the table; an older one is replaced")
+    add(
+        "--min-users",
+        type=at_least_1,
+        default=1,
+        metavar="N",
+        help="leave out queries that fewer people asked; needs PREFIX.user (default: %(default)s)",
+    )
+    add(
+        "--longest",
+        type=at_least_1,
+        default=LONGEST_CONTEXT,
+        metavar="N",
+        help="most queries that are looked up together (default: %(default)s)",
+    )
+    args = parser.parse_args(argv)
+    run(args.train, args.output, args.min_users, args.longest)
+
+
+if __name__ == "__main__":
+    main()

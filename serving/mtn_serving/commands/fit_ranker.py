@@ -1,0 +1,143 @@
+"""`mtn-fit-ranker`: learn to rank on validation text, and say what each source brings."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Dict, List, Optional, Sequence
+
+from mtn_evaluation.suggestion_scores import score_lists
+from mtn_preprocess.commands.interrupts import interruptible
+from mtn_preprocess.commands.time_left import TimeLeft
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.files.standard_streams import standard_output
+from mtn_preprocess.text.session_pairs import Pair, read_pairs
+from mtn_preprocess.text.word_pieces import decode_pieces
+
+from ..fitting import (
+    AT,
+    BLEU_COUNTS,
+    FOLDS,
+    SEED,
+    Fitted,
+    Lists,
+    cross_validated_lists,
+    fit_ranker,
+    lists_in_order_of_sources,
+    merit,
+)
+from ..kept_folder import check_output
+from ..ranker import KIND, import_lightgbm
+from ..suggester import Described, Suggester, batches
+from .suggester_flags import add_suggester_flags, suggester_of
+
+FIGURES = ("bleu", "exact", f"mrr@{AT}", f"hit@{AT}")
+
+
+def run(suggester: Suggester, valid: str, output: str, seed: int) -> List[str]:
+    """Writes the ranker; returns the lines of its report."""
+    pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(valid)]
+    sessions = session_numbers(pairs)
+    if sessions[-1] + 1 < FOLDS:
+        raise InputError(
+            f"only {sessions[-1] + 1} sessions", f"a ranker needs at least {FOLDS}", valid
+        )
+    progress = TimeLeft(_say)
+    described: List[Described] = []
+    for batch in batches(pairs):
+        described += suggester.describe([pair.source for pair in batch])
+        progress("pairs", len(described), len(pairs))
+    if not any(each.candidates for each in described):
+        raise InputError("no candidates for any pair", "add a model, or counts of more text", valid)
+    fitted = fit_ranker(
+        described,
+        [pair.next_query for pair in pairs],
+        [pair.queries()[-1] for pair in pairs],
+        sessions,
+        suggester.conditions,
+        seed=seed,
+        progress=progress,
+    )
+    fitted.ranker.save(Path(output))
+    _say(f"{output} is fitted on {len(pairs):,} pairs")
+    return report(fitted, suggester.sources)
+
+
+def session_numbers(pairs: Sequence[Pair]) -> List[int]:
+    """Pairs of one session stand side by side, shortest prefix first."""
+    numbers: List[int] = []
+    before = 0
+    for pair in pairs:
+        length = len(pair.queries())
+        numbers.append((numbers[-1] if numbers else -1) + (length <= before or not numbers))
+        before = length
+    return numbers
+
+
+def report(fitted: Fitted, sources: Sequence[str]) -> List[str]:
+    """What the whole and its parts reach, each pair ranked by learners that have not seen it."""
+    parts = list(sources) if len(sources) > 1 else []
+    systems: Dict[str, Lists] = {
+        "no ranker": lists_in_order_of_sources(fitted),
+        "ranker": cross_validated_lists(fitted),
+        **{f"… without {source}": cross_validated_lists(fitted, [source]) for source in parts},
+    }
+    lines = [f"{'':20}" + "".join(f"{figure:>9}" for figure in FIGURES)]
+    found = {
+        name: score_lists(lists, fitted.examples.next_queries, [AT])
+        for name, lists in systems.items()
+    }
+    for name, figures in found.items():
+        lines.append(f"{name:20}" + "".join(f"{figures[figure]:9.2f}" for figure in FIGURES))
+    merits = {source: merit(found[f"… without {source}"]) for source in parts}
+    return [*lines, *what_paid(merit(found["ranker"]), merits)]
+
+
+def what_paid(whole: float, without: Dict[str, float]) -> List[str]:
+    """A sentence, where there are several sources.
+
+    Args:
+        whole: the merit of all sources together
+        without: the merit without each
+    """
+    if not without:
+        return []
+    measure = f"{BLEU_COUNTS} x bleu + exact + mrr@{AT}"
+    useless = [source for source, rest in without.items() if round(whole - rest, 2) <= 0]
+    if not useless:
+        return [f"Every source paid: without any of them, {measure} is lower."]
+    one = "it" if len(useless) == 1 else "any one of them"
+    return [
+        f"{', '.join(useless)} did not pay: without {one}, {measure} is no lower; try "
+        + " or ".join(f"--without {source}" for source in useless)
+    ]
+
+
+def _say(note: str) -> None:
+    print(f"mtn-fit-ranker: {note}", file=sys.stderr)
+
+
+@interruptible
+def main(argv: Optional[Sequence[str]] = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="mtn-fit-ranker",
+        description="Fit a ranker for mtn-suggest on validation text, and print what it and each "
+        "source bring there, by cross-validation.",
+        epilog="Example: mtn-fit-ranker --model checkpoints/checkpoint_best.pt --data data-bin "
+        "--counts next-queries --valid text/valid --output ranker",
+    )
+    add_suggester_flags(parser)
+    add = parser.add_argument
+    add("--valid", required=True, metavar="PREFIX", help="pairs that neither model nor counts know")
+    add("--output", required=True, metavar="FOLDER", help="the ranker; an older one is replaced")
+    add("--seed", type=int, default=SEED, help="default: %(default)s")
+    args = parser.parse_args(argv)
+    import_lightgbm()  # before all the work, not after it
+    check_output(Path(args.output), KIND)
+    suggester = suggester_of(parser, args)
+    lines = run(suggester, args.valid, args.output, args.seed)
+    with standard_output() as out:
+        out.write("".join(f"{line}\n" for line in lines))
+
+
+if __name__ == "__main__":
+    main()

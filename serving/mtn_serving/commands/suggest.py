@@ -1,0 +1,127 @@
+"""`mtn-suggest`: the full list of suggestions, over a test set or for single sessions."""
+
+import argparse
+import json
+import sys
+from typing import Iterable, Iterator, Optional, Sequence, TextIO
+
+from mtn_preprocess.commands.flag_types import at_least_1
+from mtn_preprocess.commands.interrupts import interruptible
+from mtn_preprocess.commands.time_left import TimeLeft
+from mtn_preprocess.files.standard_streams import standard_input, standard_output
+from mtn_preprocess.text.session_pairs import Pair, read_pairs
+from mtn_preprocess.text.word_pieces import decode_pieces
+
+from ..suggester import Suggester, Suggestion, as_line, batches, has_query
+from .suggester_flags import add_suggester_flags, suggester_of
+
+
+def write_suggestions(
+    number: int, pair: Pair, suggestions: Sequence[Suggestion], out: TextIO
+) -> None:
+    """As `fairseq-generate` prints them, but for the P line: a query is scored as a whole."""
+    out.write(f"S-{number}\t{pair.source}\nT-{number}\t{pair.next_query}\n")
+    # Nothing to suggest is an answer too, and takes a rank.
+    for text, score in [(each.text, each.score) for each in suggestions] or [("", 0.0)]:
+        out.write(f"H-{number}\t{score:.6f}\t{text}\nD-{number}\t{score:.6f}\t{text}\n")
+        out.write(f"P-{number}\t{score:.4f}\n")
+
+
+def answer_test(suggester: Suggester, test: str, nbest: int, out: TextIO) -> None:
+    pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(test)]
+    progress = TimeLeft(_say)
+    number = 0
+    for batch in batches(pairs):
+        found = suggester.suggest_many([pair.source for pair in batch], nbest)
+        for pair, suggestions in zip(batch, found):
+            write_suggestions(number, pair, suggestions, out)
+            number += 1
+        progress("pairs", number, len(pairs))
+    # The last line, as `fairseq-generate` has one: nothing was cut off, and how long lists may be.
+    out.write(f"Suggest {'+'.join(suggester.sources)} with nbest={nbest}: {number} pairs\n")
+
+
+def answer_lines(suggester: Suggester, lines: Iterable[str], nbest: int, out: TextIO) -> None:
+    """One session per line, answered at once: a line for each suggestion, then an empty one."""
+    for line in lines:
+        for text, score, source, rule in suggester.suggest(line, nbest):
+            out.write(f"{score:.4f}\t{source}\t{rule}\t{text}\n")
+        out.write("\n")
+        out.flush()
+
+
+def answer_in_json(suggester: Suggester, lines: Iterable[str], nbest: int, out: TextIO) -> None:
+    """One object per line, also for lines without a query: line n answers line n."""
+    for line in lines:
+        session, found = "", []
+        if has_query(line):
+            session, found = as_line(line), suggester.suggest(line, nbest)
+        suggestions = [{**each._asdict(), "score": round(each.score, 6)} for each in found]
+        answer = {"session": session, "suggestions": suggestions}
+        out.write(json.dumps(answer, ensure_ascii=False) + "\n")
+        out.flush()
+
+
+def typed_lines() -> Iterator[str]:
+    """Those of standard input."""
+    with standard_input(errors="surrogateescape") as lines:
+        yield from lines
+
+
+def _say(note: str) -> None:
+    print(f"mtn-suggest: {note}", file=sys.stderr)
+
+
+@interruptible
+def main(argv: Optional[Sequence[str]] = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="mtn-suggest",
+        description="Suggest next queries from a model, from counts and from edits of the last "
+        "query, ranked; over a test text in the format of fairseq-generate, or for sessions from "
+        "the command line or standard input, one a line.",
+        epilog="Example: mtn-suggest --model checkpoints/checkpoint_best.pt --data data-bin "
+        "--counts next-queries --ranker ranker --test text/test > suggest.log",
+    )
+    add_suggester_flags(parser)
+    add = parser.add_argument
+    add(
+        "--ranker", metavar="FOLDER", help="of mtn-fit-ranker; without it, one source after another"
+    )
+    add("--test", metavar="PREFIX", help="PREFIX.session, PREFIX.next: answer all of its pairs")
+    add(
+        "--session",
+        action="append",
+        metavar="TEXT",
+        help="answer this one: 'paris hotels <q> london'; may be repeated",
+    )
+    add("--nbest", type=at_least_1, default=10, metavar="N", help="at most (default: %(default)s)")
+    add(
+        "--json",
+        action="store_true",
+        help="answer each line with one JSON object, also lines without a query; not with --test",
+    )
+    add(
+        "--verify",
+        action="store_true",
+        help="read all of --counts first and compare it with its checksums; with --test always",
+    )
+    args = parser.parse_args(argv)
+    if args.test is not None and args.session is not None:
+        parser.error("give --test or --session, not both")
+    if args.test is not None and args.json:
+        parser.error("--json answers lines, and mtn-evaluate reads what --test prints: give one")
+    suggester = suggester_of(parser, args, args.ranker, args.verify or args.test is not None)
+    with standard_output() as out:
+        if args.test is not None:
+            answer_test(suggester, args.test, args.nbest, out)
+            return
+        lines = typed_lines() if args.session is None else args.session
+        if args.json:
+            answer_in_json(suggester, lines, args.nbest, out)
+        else:
+            lines = filter(has_query, lines) if args.session is None else lines
+            answer_lines(suggester, lines, args.nbest, out)
+
+
+if __name__ == "__main__":
+    main()

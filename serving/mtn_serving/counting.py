@@ -1,0 +1,209 @@
+"""Count the table of next queries in one pass over the training pairs.
+
+Only numbers are kept for each pair; a text is kept once, however often it was asked.
+"""
+
+from array import array
+from itertools import repeat, zip_longest
+from typing import Dict, Iterable, List, Optional, Tuple
+
+import numpy as np
+
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.session_pairs import Pair
+
+from .next_queries import NextQueries, context_key
+from .ranked_lists import RankedLists
+from .text_pool import TextPool
+from .word_changes import change_between
+
+LONGEST_CONTEXT = 3  # queries
+MOST_QUERIES_OF_WORD = 100
+FEWEST_CHANGES = 2  # pairs of queries that a change was seen in; most are seen in one only
+
+MOST_USERS = 1 << 32
+
+_NONE = -1
+
+
+def count_next_queries(
+    pairs: Iterable[Pair],
+    users: Optional[Iterable[int]] = None,
+    min_users: int = 1,
+    longest: int = LONGEST_CONTEXT,
+) -> NextQueries:
+    """Each pair counts once for each context that *ends* its prefix, as in `mtn-yardstick`.
+
+    Args:
+        pairs: of the training split, in words
+        users: who asked, one number a pair
+        min_users: queries that fewer people asked are not in the table, in no role
+        longest: most queries of a context
+    """
+    tally = _Tally(longest)
+    for pair, user in zip_longest(pairs, repeat(None, 0) if users is None else users):
+        if pair is None or (user is None and users is not None):
+            raise InputError(
+                f"users and pairs are not of the same number: one of them ends after {tally.pairs}",
+                "line n of all files must belong together; prepare the text again",
+            )
+        tally.add(pair, user)
+    return tally.table(min_users)
+
+
+class _Tally:
+    """Queries and contexts are numbered as they come in."""
+
+    def __init__(self, longest: int) -> None:
+        self.longest = longest
+        self.pairs = 0
+        self.numbers: Dict[str, int] = {}  # of queries
+        self.contexts: Dict[int, int] = {}  # numbers by `context_key`
+        self.lengths = array("I")  # of contexts
+        self.followed = array("I")  # an event: this context …
+        self.following = array("I")  # … and this query
+        self.opening = array("I")  # first queries of sessions
+        self.askers = array("Q")  # a query and who asked it
+
+    def add(self, pair: Pair, user: Optional[int] = None) -> None:
+        session = pair.queries()
+        query = self._number(pair.next_query)
+        context = None
+        for length, earlier in enumerate(reversed(session[-self.longest :]), 1):
+            context = self._context(context, self._number(earlier), length)
+            self.followed.append(context)
+            self.following.append(query)
+        self.pairs += 1
+        asked = [query]
+        if len(session) == 1:  # else it was the next query of a pair before
+            self.opening.append(self._number(session[0]))
+            asked.append(self.opening[-1])
+        if user is not None:
+            self.askers.extend(each << 32 | user for each in asked)
+
+    def _number(self, query: str) -> int:
+        return self.numbers.setdefault(query, len(self.numbers))
+
+    def _context(self, shorter: Optional[int], query: int, length: int) -> int:
+        number = self.contexts.setdefault(context_key(shorter, query), len(self.contexts))
+        if number == len(self.lengths):
+            self.lengths.append(length)
+        return number
+
+    def table(self, min_users: int) -> NextQueries:
+        kept = self._kept(min_users)
+        texts = list(self.numbers)
+        order = sorted(np.flatnonzero(kept).tolist(), key=texts.__getitem__)
+        new = np.full(len(texts), _NONE, dtype=np.int64)  # numbers in the order of texts
+        new[order] = np.arange(len(order))
+        pool = TextPool.of(texts[old] for old in order)
+
+        followed, following = np.asarray(self.followed), new[np.asarray(self.following)]
+        keys, renumbered = self._renumber_contexts(new, followed[following != _NONE])
+        both = (renumbered[followed] != _NONE) & (following != _NONE)
+        followers = RankedLists.count(renumbered[followed[both]], following[both], len(keys))
+
+        single = np.asarray(self.lengths)[followed] == 1
+        asked_next = _frequencies(following[single], len(pool))
+        asked = asked_next + _frequencies(new[np.asarray(self.opening)], len(pool))
+        changes = _changes(pool, keys, followers)
+        words = TextPool.of(
+            [word for query in pool for word in query.split()]
+            + [text for change in changes for text in change]
+        )
+        facts = {
+            "pairs": self.pairs,
+            "queries": len(pool),
+            "contexts": len(keys),
+            "longest_context": self.longest,
+            "min_users": min_users,
+            "queries_of_too_few_users": len(texts) - len(pool),
+        }
+        arrays = {
+            "context_keys": keys,
+            "asked": asked,
+            "asked_next": asked_next,
+            **pool.arrays("queries"),
+            **words.arrays("words"),
+            **followers.arrays("followers"),
+            **_queries_of_word(pool, words, asked).arrays("queries_of_word"),
+            **_rank_changes(changes, words).arrays("changes"),
+        }
+        return NextQueries(facts, arrays)
+
+    def _kept(self, min_users: int) -> np.ndarray:
+        """Whether enough people asked each query."""
+        if min_users <= 1:
+            return np.ones(len(self.numbers), dtype=bool)
+        askers = np.unique(np.asarray(self.askers)) >> np.uint64(32)
+        return np.bincount(askers.astype(np.int64), minlength=len(self.numbers)) >= min_users
+
+    def _renumber_contexts(
+        self, queries: np.ndarray, followed: np.ndarray
+    ) -> Tuple[np.ndarray, np.ndarray]:
+        """(sorted keys, new number of each old one): shorter contexts first, then by their keys.
+
+        A key holds the number of a shorter context, so each length is numbered before the next;
+        and longer contexts then have larger keys, so all of them are in one sorted array.
+        """
+        old_keys = np.fromiter(self.contexts, np.uint64, len(self.contexts))
+        shorter = (old_keys >> np.uint64(32)).astype(np.int64) - 1
+        query = queries[(old_keys & np.uint64(0xFFFFFFFF)).astype(np.int64)]
+        useful = np.zeros(len(old_keys), dtype=bool)
+        useful[followed] = True
+        useful &= query != _NONE
+        lengths = np.asarray(self.lengths)
+        new = np.full(len(old_keys), _NONE, dtype=np.int64)
+        keys: List[np.ndarray] = [np.empty(0, np.uint64)]
+        for length in range(1, self.longest + 1):
+            here = np.flatnonzero(useful & (lengths == length))
+            above = np.full(len(here), _NONE) if length == 1 else new[shorter[here]]
+            if length > 1:
+                here, above = here[above != _NONE], above[above != _NONE]
+            found = (above + 1) << 32 | query[here]
+            order = np.argsort(found)
+            new[here[order]] = sum(map(len, keys)) + np.arange(len(here))
+            keys.append(found[order].astype(np.uint64))
+        return np.concatenate(keys), new
+
+
+def _frequencies(numbers: np.ndarray, size: int) -> np.ndarray:
+    return np.bincount(numbers[numbers != _NONE], minlength=size).astype(np.uint32)
+
+
+def _changes(queries: TextPool, keys: np.ndarray, followers: RankedLists) -> List[Tuple[str, str]]:
+    """From the last query to the next: one for each two queries, however often they were asked."""
+    changes = []
+    for context in range(int(np.searchsorted(keys, np.uint64(1 << 32)))):  # of one query
+        before = queries[int(keys[context])].split()
+        for after in followers[context][0].tolist():
+            change = change_between(before, queries[after].split())
+            if change is not None:
+                changes.append((change.removed, change.added))
+    return changes
+
+
+def _rank_changes(changes: List[Tuple[str, str]], words: TextPool) -> RankedLists:
+    place = {text: number for number, text in enumerate(words)}
+    removed = [place[change[0]] for change in changes]
+    added = [place[change[1]] for change in changes]
+    packed = (np.asarray(removed, dtype=np.uint64) << np.uint64(32)) | np.asarray(added, np.uint64)
+    events, counts = np.unique(packed, return_counts=True)
+    often = counts >= FEWEST_CHANGES
+    events, counts = events[often], counts[often]
+    halves = events >> np.uint64(32), events & np.uint64(0xFFFFFFFF)
+    return RankedLists.rank(*halves, counts, len(words))
+
+
+def _queries_of_word(queries: TextPool, words: TextPool, asked: np.ndarray) -> RankedLists:
+    """For each word the queries that have it, the most asked ones first."""
+    place = {text: number for number, text in enumerate(words)}
+    keys, items = array("I"), array("I")
+    for number, query in enumerate(queries):
+        for word in set(query.split()):
+            keys.append(place[word])
+            items.append(number)
+    numbers = np.asarray(items)
+    return RankedLists.rank(
+        np.asarray(keys), numbers, asked[numbers], len(words), MOST_QUERIES_OF_WORD
+    )

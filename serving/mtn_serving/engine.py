@@ -1,0 +1,31 @@
+"""The door to a trained model: what suggesting needs of it, whoever runs it.
+
+`torch_engine` is the plugin itself: any checkpoint of any architecture.
+"""
+
+from typing import Any, Callable, ContextManager, List, NamedTuple, Protocol, Sequence
+
+import numpy as np
+
+Sources = Any  # sessions as an engine reads them; made once for the beam and the scores
+
+
+class Scores(NamedTuple):
+    """Of the candidates of one session."""
+
+    log_probability: np.ndarray  # of the whole text, its end counted
+    tokens: np.ndarray  # as many, its end counted
+    unknown: np.ndarray  # of these, how many the model does not know
+
+
+class Engine(Protocol):
+    lock: ContextManager[Any]  # held from `sources` until everything about them is known
+
+    def sources(self, sessions: Sequence[str]) -> Sources:
+        """A batch of sessions, as prepared text has them."""
+
+    def beam_search(self, beam: int) -> Callable[[Sources], List[List[str]]]:
+        """A function: the hypotheses of each session of a batch, best first."""
+
+    def scores(self, sources: Sources, candidates: Sequence[Sequence[str]]) -> List[Scores]:
+        """How likely the model finds each candidate of each session."""

@@ -1,0 +1,158 @@
+"""What a ranker knows of each candidate: numbers, nan where there is nothing to know."""
+
+from typing import Dict, List, Optional, Sequence, Set
+
+import numpy as np
+
+from .candidates import Candidate
+from .engine import Scores
+from .next_queries import NextQueries
+
+CONTEXT_LENGTHS = (1, 2, 3)
+
+NAMES = (
+    # of the session
+    "queries",
+    "last_words",
+    "last_asked",
+    "last_followed",
+    # of the sources
+    "counted_place",
+    "hypothesis_place",
+    "edit_kind",
+    "queries_ago",
+    # of the counts
+    *(f"share_after_{length}" for length in CONTEXT_LENGTHS),
+    *(f"count_after_{length}" for length in CONTEXT_LENGTHS),
+    "asked",
+    "asked_next",
+    # of the model
+    "log_probability",
+    "log_probability_per_token",
+    "below_best",
+    "model_place",
+    "unknown_words",
+    "agreement",
+    # of the words
+    "words",
+    "shared_with_last",
+    "share_of_last_kept",
+    "share_of_it_from_last",
+    "shared_with_earlier",
+    "new_words",
+    "like_last",
+    "starts_with_last",
+    "last_starts_with_it",
+)
+
+# Fields of a candidate, and what they are called here.
+_PLACES = {
+    "counted": "counted_place",
+    "hypothesis": "hypothesis_place",
+    "edit": "edit_kind",
+    "queries_ago": "queries_ago",
+}
+
+
+def features(
+    session: Sequence[str],
+    candidates: Sequence[Candidate],
+    table: Optional[NextQueries],
+    scores: Optional[Scores],
+) -> np.ndarray:
+    """(candidates, NAMES)"""
+    columns = {name: np.full(len(candidates), np.nan, dtype=np.float32) for name in NAMES}
+    columns["queries"][:] = len(session)
+    columns["last_words"][:] = len(session[-1].split())
+    for field, name in _PLACES.items():
+        places = [getattr(each, field) for each in candidates]
+        columns[name][:] = [np.nan if place is None else place for place in places]
+    texts = [each.text for each in candidates]
+    if table is not None:
+        _of_counts(columns, session, texts, table)
+    if scores is not None and candidates:
+        _of_model(columns, texts, scores)
+    _of_words(columns, session, texts)
+    return np.stack([columns[name] for name in NAMES], axis=1)
+
+
+def _of_counts(
+    columns: Dict[str, np.ndarray], session: Sequence[str], texts: Sequence[str], table: NextQueries
+) -> None:
+    last = table.queries.find(session[-1])
+    columns["last_asked"][:] = 0 if last is None else np.log1p(float(table.asked[last]))
+    numbers = [table.queries.find(text) for text in texts]
+    for name, counts in (("asked", table.asked), ("asked_next", table.asked_next)):
+        known = [0.0 if number is None else float(counts[number]) for number in numbers]
+        columns[name][:] = np.log1p(known)
+    contexts = table.contexts(session)
+    columns["last_followed"][:] = 0
+    for length, context in zip(CONTEXT_LENGTHS, contexts):
+        items, counts = table.followers[context]
+        count_of = dict(zip(items.tolist(), counts.tolist()))
+        total = float(counts.sum())
+        found = np.array([count_of.get(number, 0) for number in numbers], dtype=np.float32)
+        columns[f"share_after_{length}"][:] = found / total
+        columns[f"count_after_{length}"][:] = found
+        if length == 1:
+            columns["last_followed"][:] = np.log1p(total)
+
+
+def _of_model(columns: Dict[str, np.ndarray], texts: Sequence[str], scores: Scores) -> None:
+    score = scores.log_probability
+    columns["log_probability"][:] = score
+    columns["log_probability_per_token"][:] = score / scores.tokens
+    columns["below_best"][:] = score - score.max()
+    columns["model_place"][np.argsort(-score, kind="stable")] = np.arange(len(score))
+    columns["unknown_words"][:] = scores.unknown
+    columns["agreement"][:] = _agreement(texts, score)
+
+
+def _agreement(texts: Sequence[str], score: np.ndarray) -> np.ndarray:
+    """Shared words with the other candidates, by how likely the model finds these.
+
+    A candidate that has much of what other likely ones have may be partly right where none of them
+    is right.
+    """
+    weights = np.exp(score - score.max())
+    weights /= weights.sum()
+    places: Dict[str, int] = {}
+    has = np.zeros((len(texts), sum(len(text.split()) for text in texts)), dtype=np.float32)
+    for row, text in zip(has, texts):
+        for word in text.split():
+            row[places.setdefault(word, len(places))] = 1
+    has = has[:, : len(places)]
+    words = has.sum(1)
+    shared = has @ has.T
+    return (2 * shared / (words[:, None] + words[None])) @ weights
+
+
+def _of_words(columns: Dict[str, np.ndarray], session: Sequence[str], texts: Sequence[str]) -> None:
+    last_query = session[-1]
+    last = set(last_query.split())
+    earlier = set(" ".join(session[:-1]).split()) - last
+    last_trigrams = _trigrams(last_query)
+    rows: List[Sequence[float]] = []
+    for text in texts:
+        words = set(text.split())
+        trigrams = _trigrams(text)
+        rows.append(
+            (
+                len(text.split()),
+                len(words & last),
+                len(words & last) / len(last),
+                len(words & last) / len(words),
+                len(words & earlier),
+                len(words - last - earlier),
+                2 * len(trigrams & last_trigrams) / (len(trigrams) + len(last_trigrams)),
+                text.startswith(last_query + " "),
+                last_query.startswith(text + " "),
+            )
+        )
+    for name, column in zip(NAMES[NAMES.index("words") :], np.array(rows, np.float32).T):
+        columns[name][:] = column
+
+
+def _trigrams(text: str) -> Set[str]:
+    padded = f"  {text} "
+    return {padded[i : i + 3] for i in range(len(padded) - 2)}

@@ -1,0 +1,279 @@
+"""The final list of suggestions: candidates of every source, put in order.
+
+suggester = Suggester.load(model="checkpoint_best.pt", data="data-bin", counts="next-queries",
+                           ranker="ranker")
+suggester.suggest(["cheap flights", "cheap flights paris"], n=5)
+"""
+
+from contextlib import nullcontext
+from operator import index
+from pathlib import Path
+from typing import (
+    Any,
+    ContextManager,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    TypeVar,
+    Union,
+)
+
+import numpy as np
+
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.session_text import (
+    QUERY_SEPARATOR,
+    decode_query,
+    encode_query,
+    escape_symbols,
+    is_separator,
+    join_units,
+    last_session,
+    split_units,
+    without_unseen,
+)
+from mtn_preprocess.text.word_pieces import WORD_START, decode_pieces
+
+from .candidates import BEAM, Candidate, gather, normalise
+from .conditions import conditions_of
+from .engine import Engine, Scores, Sources
+from .features import features
+from .next_queries import NextQueries
+from .ranker import Ranker
+from .session_checks import Session, check_session, check_sessions
+
+IN_TURN = "in turn"  # one source after the other
+
+_AT_ONCE = 32  # sessions in one batch
+
+Item = TypeVar("Item")
+
+
+class Suggestion(NamedTuple):
+    text: str
+    score: float  # falls among the suggestions of one list and one rule
+    source: str  # see `candidates.SOURCES`
+    rule: str  # by which it stands where it does: of `ranker.RULES`, or IN_TURN without a ranker
+
+
+class Described(NamedTuple):
+    """The candidates of one session, with what is known of them."""
+
+    candidates: List[Candidate]
+    features: np.ndarray  # (candidates, features.NAMES)
+
+
+class Suggester:
+    """Any part may be missing; without a ranker, candidates come in the order of their sources.
+
+    A ranker is to be used with the parts that it was fitted with, and knows the rest by itself.
+    Several threads may ask the same suggester. The model answers one batch at a time.
+
+    Args:
+        table: what people asked next; without it, no counts and no edits
+        trained: the model; without it, no beam
+        ranker: puts them in order
+        without: sources to leave out; None for those that the ranker was fitted without
+        beam: hypotheses of the model; None for as many as the ranker was fitted with, or 10
+        repeats: whether queries of the session itself may be suggested again; None for as the
+            ranker was fitted, or not
+    """
+
+    def __init__(
+        self,
+        table: Optional[NextQueries] = None,
+        trained: Optional[Engine] = None,
+        ranker: Optional[Ranker] = None,
+        without: Optional[Sequence[str]] = None,
+        beam: Optional[int] = None,
+        repeats: Optional[bool] = None,
+    ) -> None:
+        self.table, self.trained, self.ranker = table, trained, ranker
+        fitted = None if ranker is None else ranker.conditions
+        self.conditions = conditions_of(
+            trained is not None, table is not None, without, beam, repeats, fitted
+        )
+        self.sources = self.conditions.sources
+        self.beam = None
+        if trained is not None and BEAM in self.sources:
+            self.beam = trained.beam_search(self.conditions.beam)
+        self._turn: ContextManager[Any] = nullcontext() if trained is None else trained.lock
+
+    @classmethod
+    def load(
+        cls,
+        model: Optional[Union[str, Path]] = None,
+        data: Optional[Union[str, Path]] = None,
+        counts: Optional[Union[str, Path]] = None,
+        ranker: Optional[Union[str, Path]] = None,
+        without: Optional[Sequence[str]] = None,
+        beam: Optional[int] = None,
+        repeats: Optional[bool] = None,
+        cpu: bool = True,
+        verify: bool = False,
+    ) -> "Suggester":
+        """From a checkpoint and its data folder, a table and a ranker, as far as they are given.
+
+        Args:
+            verify: read the whole table first, and refuse it if it is not as it was written; of the
+                other parts that is always done
+        """
+        if (model is None) != (data is None):
+            raise InputError(
+                "a model is its checkpoint and the folder of its dictionary",
+                "give --model and --data together",
+            )
+        return cls(
+            None if counts is None else NextQueries.open(Path(counts), verify),
+            None if model is None else _trained(Path(model), Path(str(data)), cpu),
+            None if ranker is None else Ranker.load(Path(ranker)),
+            without,
+            beam,
+            repeats,
+        )
+
+    def suggest(self, session: Session, n: int = 10) -> List[Suggestion]:
+        """The best `n` for one session, all different; fewer where there are no more.
+
+        Args:
+            session: its queries, or a line of prepared text
+        """
+        check_session(session)
+        (found,) = self.suggest_many([session], n)
+        return found
+
+    def suggest_many(self, sessions: Sequence[Session], n: int = 10) -> List[List[Suggestion]]:
+        """For each session what `suggest` gives for it, sooner than one by one."""
+        check_sessions(sessions)
+        if index(n) < 1:
+            raise InputError(f"{n} suggestions were asked for", "ask for at least 1")
+        found: List[List[Suggestion]] = []
+        for batch in batches([as_line(session) for session in sessions]):
+            if self.ranker is None:
+                found += map(_in_order_of_sources, self._candidates(batch))
+            else:
+                found += map(self._ranked, self._described(batch))
+        return [
+            [_as_typed(each, session) for each in suggestions[:n]]
+            for suggestions, session in zip(found, sessions)
+        ]
+
+    def describe(self, sessions: Sequence[Session]) -> Iterator[Described]:
+        """The candidates of each session as the ranker sees them, batch by batch."""
+        check_sessions(sessions)
+        for batch in batches([as_line(session) for session in sessions]):
+            yield from self._described(batch)
+
+    def _candidates(self, lines: Sequence[str]) -> List[List[Candidate]]:
+        with self._turn:
+            sources = None
+            if self.trained is not None and self.beam is not None:
+                sources = self.trained.sources(lines)
+            return self._gather(lines, sources)
+
+    def _described(self, lines: Sequence[str]) -> List[Described]:
+        scores: Sequence[Optional[Scores]] = [None] * len(lines)
+        with self._turn:
+            sources = None if self.trained is None else self.trained.sources(lines)
+            gathered = self._gather(lines, sources)
+            if self.trained is not None and sources is not None:
+                texts = [[each.text for each in candidates] for candidates in gathered]
+                scores = self.trained.scores(sources, texts)
+        return [
+            Described(candidates, features(queries_of(line), candidates, self.table, of_session))
+            for line, candidates, of_session in zip(lines, gathered, scores)
+        ]
+
+    def _gather(self, lines: Sequence[str], sources: Optional[Sources]) -> List[List[Candidate]]:
+        """Args:
+        sources: the lines as the model reads them; None where nobody asks it
+        """
+        beams = [[] for _ in lines] if self.beam is None or sources is None else self.beam(sources)
+        return [
+            [
+                candidate
+                for candidate in gather(queries_of(line), self.table, beam, self.sources)
+                if self.conditions.repeats or candidate.queries_ago is None
+            ]
+            for line, beam in zip(lines, beams)
+        ]
+
+    def _ranked(self, described: Described) -> List[Suggestion]:
+        if not described.candidates or self.ranker is None:
+            return []
+        candidates = described.candidates
+        return [
+            Suggestion(candidates[row].text, score, candidates[row].source, rule)
+            for row, score, rule in self.ranker.order(described.features)
+        ]
+
+
+def _trained(model: Path, data: Path, cpu: bool) -> Engine:
+    """Imported only here: torch and fairseq take seconds, and counts alone do not need them."""
+    from .torch_engine.trained_model import TrainedModel
+
+    return TrainedModel.load(model, data, cpu)
+
+
+def _in_order_of_sources(candidates: Sequence[Candidate]) -> List[Suggestion]:
+    return [
+        Suggestion(each.text, float(-place), each.source, IN_TURN)
+        for place, each in enumerate(candidates)
+    ]
+
+
+def _as_typed(suggestion: Suggestion, session: Session) -> Suggestion:
+    """For queries as they were typed, as it would be typed; for a prepared line, as prepared."""
+    if isinstance(session, str):
+        return suggestion
+    return suggestion._replace(text=decode_query(suggestion.text))
+
+
+def batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    for start in range(0, len(items), _AT_ONCE):
+        yield items[start : start + _AT_ONCE]
+
+
+def queries_of(line: str) -> List[str]:
+    return split_units(last_session(line), level=1)
+
+
+def as_line(session: Session) -> str:
+    """In words, as the preparation writes it: lower case, and no empty query."""
+    if isinstance(session, str):
+        words = _prepared_words(session)
+    else:
+        queries = [encode_query(_readable(without_unseen(query))) for query in session]
+        words = join_units(filter(None, queries), level=1).split()
+    kept: List[str] = []
+    for word in words:
+        if not is_separator(word) or (kept and not is_separator(kept[-1])):
+            kept.append(word)
+        elif kept and kept[-1] == QUERY_SEPARATOR:
+            kept[-1] = word  # of an empty query; the one between sessions stays
+    if kept and is_separator(kept[-1]):
+        kept.pop()
+    if not kept:
+        raise InputError("a session without a query", "give at least one")
+    return " ".join(kept)
+
+
+def has_query(line: str) -> bool:
+    return not all(map(is_separator, _prepared_words(line)))
+
+
+def _prepared_words(line: str) -> List[str]:
+    """Of a line in words, or in word pieces, which begins with the mark of a word's first piece.
+
+    A symbol of fairseq that somebody typed is escaped, as prepared text has it.
+    """
+    text = " ".join(without_unseen(line).split())
+    words = decode_pieces(text) if text.startswith(WORD_START) else text
+    return escape_symbols(_readable(words)).split()
+
+
+def _readable(text: str) -> str:
+    """Bytes that are no UTF-8, which Python hands on in disguise, become question marks."""
+    return normalise(text.encode("utf-8", errors="replace").decode("utf-8"))

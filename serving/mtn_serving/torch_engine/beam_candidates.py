@@ -1,0 +1,42 @@
+"""Candidates from the model: what beam search finds."""
+
+from typing import TYPE_CHECKING, Any, Dict, List
+
+from fairseq.dataclass.configs import GenerationConfig
+
+from mtn_fairseq.flags import one_int_per_level
+from mtn_fairseq.generation.without_unknown import forbid_unknown
+from mtn_preprocess.text.session_text import is_separator
+
+if TYPE_CHECKING:
+    from .trained_model import TrainedModel
+
+
+class BeamCandidates:
+    """Beam search that never says `<unk>`.
+
+    Args:
+        trained: the model
+        beam: hypotheses a session; all of them are candidates
+    """
+
+    def __init__(self, trained: "TrainedModel", beam: int) -> None:
+        self.trained = trained
+        longest = one_int_per_level(trained.task.level_sizes, "--level-sizes")[0]
+        options = GenerationConfig(beam=beam, nbest=beam, max_len_b=longest)
+        self.generator = trained.task.build_generator([trained.model], options)
+        forbid_unknown(self.generator)  # whatever the model was trained with
+
+    def __call__(self, sources: Dict[str, Any]) -> List[List[str]]:
+        """For each session of a batch of `TrainedModel.sources`, texts, best first."""
+        found = self.trained.task.inference_step(self.generator, [self.trained.model], sources)
+        texts = [
+            [self.trained.text(each["tokens"]) for each in hypotheses if len(each["tokens"]) > 1]
+            for hypotheses in found
+        ]
+        return [[text for text in of_session if _is_query(text)] for of_session in texts]
+
+
+def _is_query(text: str) -> bool:
+    """One query: no separator in it, which a model has seen in the session and may say."""
+    return not any(map(is_separator, text.split()))

@@ -1,0 +1,124 @@
+"""How likely a model finds each candidate: those of many sessions in one pass.
+
+Sessions are encoded once, however many candidates they have, where the model can be told which
+query each target follows; elsewhere a session is repeated for each of its candidates.
+"""
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Sequence
+
+import numpy as np
+import torch
+from fairseq.data import Dictionary, data_utils
+from fairseq.models import FairseqEncoderDecoderModel
+from torch import Tensor
+
+from mtn_fairseq.models.session_model import SessionModel
+from mtn_fairseq.modules.session_layout import SessionLayout
+
+from ..engine import Scores
+
+if TYPE_CHECKING:
+    from .trained_model import TrainedModel
+
+# Of one matrix, tokens times words: a gigabyte in single precision.
+_MOST_NUMBERS = 1 << 28
+
+
+def score_candidates(
+    trained: "TrainedModel", sources: Dict[str, Any], candidates: Sequence[Sequence[str]]
+) -> List[Scores]:
+    """As `fairseq-generate --score-reference` scores a next query, but for all of them at once.
+
+    Args:
+        sources: a batch of `trained.sources`
+        candidates: those of each of its sessions
+    """
+    owners = torch.tensor([i for i, texts in enumerate(candidates) for _ in texts])
+    if not len(owners):
+        return [Scores(*(np.empty(0) for _ in Scores._fields)) for _ in candidates]
+    targets = trained.targets([text for texts in candidates for text in texts])
+    lengths = np.array([len(target) for target in targets])
+    sums = np.concatenate(
+        [
+            _log_probabilities(
+                trained,
+                trained.placed(
+                    _batch(trained, dict(sources["net_input"]), targets[part], owners[part])
+                ),
+            )
+            .cpu()
+            .numpy()
+            for part in _parts(lengths, max(1, _MOST_NUMBERS // len(trained.dictionary)))
+        ]
+    )
+    unknown = np.array([_unknown_words(target, trained.dictionary) for target in targets])
+    bounds = np.cumsum([len(texts) for texts in candidates])[:-1]
+    parts = (np.split(each, bounds) for each in (sums, lengths, unknown))
+    return [Scores(*of_session) for of_session in zip(*parts)]
+
+
+def _parts(lengths: np.ndarray, most: int) -> Iterator[slice]:
+    """Stretches of targets that have `most` tokens together, or are one target."""
+    start, tokens = 0, 0
+    for place, length in enumerate(lengths.tolist()):
+        if tokens and tokens + length > most:
+            yield slice(start, place)
+            start, tokens = place, 0
+        tokens += length
+    yield slice(start, len(lengths))
+
+
+def _unknown_words(target: Tensor, dictionary: Dictionary) -> int:
+    return int((target.eq(dictionary.unk()) | target.ge(len(dictionary))).sum())
+
+
+def _log_probabilities(trained: "TrainedModel", batch: Dict[str, Any]) -> Tensor:
+    """(P,): the sum over the real tokens of each target."""
+    real = batch["target"].ne(trained.dictionary.pad())  # (P, T')
+    with torch.inference_mode(), _real_positions_only(trained.model):
+        output = trained.model(**batch["net_input"])
+        scores = trained.model.get_normalized_probs(output, log_probs=True, sample=batch)
+        wanted = trained.model.get_targets(batch, output)
+        found = scores.gather(-1, wanted.unsqueeze(-1)).squeeze(-1).float()
+        # (R,) from our models, (P, T') from others
+        of_tokens = torch.zeros(real.shape, device=real.device)
+        of_tokens[real] = found if found.dim() == 1 else found[real]
+    return of_tokens.sum(1)
+
+
+@contextmanager
+def _real_positions_only(model: FairseqEncoderDecoderModel) -> Iterator[None]:
+    """Our models leave out the output layer at padding while they train; so they may here.
+
+    Only the model itself is told so, not its layers: nothing is dropped out.
+    """
+    model.training = isinstance(model, SessionModel)
+    try:
+        yield
+    finally:
+        model.training = False
+
+
+def _batch(
+    trained: "TrainedModel", inputs: Dict[str, Tensor], targets: List[Tensor], owners: Tensor
+) -> Dict[str, Any]:
+    """All targets (P, T'), and sources (B, T) with the query each target follows, or (P, T)."""
+    dictionary, model = trained.dictionary, trained.model
+    if getattr(model.encoder, "reads_whole_sessions", False):
+        source = inputs["src_tokens"]
+        layout = SessionLayout(source, model.encoder.separators, dictionary.pad())
+        inputs["target_rows"] = layout.last_row[owners.to(source.device)]
+    else:
+        inputs = {key: each[owners.to(each.device)] for key, each in inputs.items()}
+    pad, end = dictionary.pad(), dictionary.eos()
+    inputs["prev_output_tokens"] = data_utils.collate_tokens(
+        targets, pad, end, left_pad=False, move_eos_to_beginning=True
+    )
+    target = data_utils.collate_tokens(targets, pad, end, left_pad=False)
+    return {
+        "net_input": inputs,
+        "target": target,
+        "nsentences": len(targets),
+        "ntokens": sum(map(len, targets)),
+    }

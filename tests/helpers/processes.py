@@ -1,0 +1,146 @@
+"""Run the project's commands as a user would: as processes, from the project's folder."""
+
+import os
+import resource
+import shlex
+import shutil
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryFile
+
+import forking
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(sys.executable).parent
+ROOMS = ("", "preprocess", "evaluation", "serving", "report", "sample_log")
+PYTHONPATH = os.pathsep.join(str(ROOT / room) for room in ROOMS)
+PLUGIN = f"--user-dir {ROOT}/mtn_fairseq --task session_to_query"
+SMALL = (
+    "--arch mtn_tiny --encoder-embed-dim 16 --encoder-ffn-embed-dim 16"
+    " --encoder-attention-heads 2 --level-layers 1,1"
+)
+TRAIN = (
+    "--cpu --optimizer adam --lr 0.01 --max-tokens 200 --seed 5 --log-format simple"
+    " --no-epoch-checkpoints"
+)
+
+# A command that loops is stopped by the processor time it takes, whatever else the machine does;
+# one that waits for ever, when nobody would have the patience.
+CPU_SECONDS = 900
+PATIENCE = 3600
+
+# What Python and torch look at when they start, before any line of a command is run.
+READ_AT_START = ("PYTHON", "LC_", "LANG", "OMP_", "PATH")
+QUIET = {"PYTHONWARNINGS": "ignore"}  # which a forked process can take up later
+
+
+# Exit codes that `run` may be told to expect.
+FAILURE, ANY = None, object()
+
+
+def environment(variables):
+    return {
+        **os.environ,
+        "PATH": os.pathsep.join([str(BIN), os.environ["PATH"]]),
+        "PYTHONPATH": PYTHONPATH,
+        "OMP_NUM_THREADS": "1",
+        **variables,
+    }
+
+
+def run(line, stdin="", status=0, folder=ROOT, **variables):
+    """The finished process; its exit code must be `status`: a number, FAILURE or ANY."""
+    words = shlex.split(line)
+    with ExitStack() as stack:
+        streams = [stack.enter_context(TemporaryFile()) for _ in range(3)]
+        streams[0].write(stdin.encode("utf-8"))
+        streams[0].seek(0)
+        process = _begin(words, streams, folder, variables)
+        try:
+            code = process.wait(timeout=PATIENCE)
+        finally:
+            process.kill()
+        said, complained = (_text(stream) for stream in streams[1:])
+    good = code == status or status is ANY or (status is FAILURE and code != 0)
+    assert good, f"{line}\nexit code {code}\n{said[-3000:]}\n{complained[-3000:]}"
+    return subprocess.CompletedProcess(words, code, said, complained)
+
+
+def start(line, output, **variables):
+    """A process that is running now; what it says goes to the file `output`."""
+    with open(output, "w", encoding="utf-8") as said, open(os.devnull) as nothing:
+        return _begin(shlex.split(line), [nothing, said, said], ROOT, variables)
+
+
+def start_anew(line, output, **variables):
+    """The same, never forked: for tests of how a process starts, or is stopped."""
+    with open(output, "w", encoding="utf-8") as said, open(os.devnull) as nothing:
+        return _popen(shlex.split(line), [nothing, said, said], ROOT, variables)
+
+
+def _begin(words, streams, folder, variables):
+    """A process that is running now, forked where that is the same as started."""
+    script = _python_words(words)
+    if script is None or _matters_at_start(variables):
+        return _popen(words, streams, folder, variables)
+    return forking.start(script, streams, folder, environment(variables), CPU_SECONDS)
+
+
+def _popen(words, streams, folder, variables):
+    return subprocess.Popen(
+        words,
+        cwd=folder,
+        env=environment(variables),
+        stdin=streams[0],
+        stdout=streams[1],
+        stderr=streams[2],
+        preexec_fn=_limit_cpu_time,
+    )
+
+
+def _matters_at_start(variables):
+    return any(name.startswith(READ_AT_START) for name, value in variables.items() - QUIET.items())
+
+
+def _python_words(words):
+    """What this interpreter would be given to run these words; None if it is not what runs them."""
+    command = shutil.which(words[0], path=environment({})["PATH"])
+    if command is None:
+        return None
+    if Path(command).parent == BIN and Path(command).name.startswith("python"):
+        return words[1:] if words[1] == "-m" or words[1].endswith(".py") else None
+    with open(command, "rb") as script:
+        ours = script.readline().rstrip() == f"#!{sys.executable}".encode()
+    return [command, *words[1:]] if ours else None
+
+
+def _limit_cpu_time():
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+
+
+def _text(stream):
+    stream.seek(0)
+    return stream.read().decode("utf-8").replace("\r\n", "\n")
+
+
+def prepare(folder, history=0, users=25, pieces=0):
+    """Raw log -> session text -> binarised data; returns (text prefix folder, data folder)."""
+    log = folder / "log.tsv"
+    run(f"{sys.executable} -m mtn_sample_log.cli --users {users} --output {log}")
+    run(
+        f"{sys.executable} preprocess/log_to_sessions.py {log} --output {folder}/text"
+        f" --split 60,20,20 --history {history} {f'--sentencepiece {pieces}' if pieces else ''}"
+    )
+    run(
+        f"fairseq-preprocess {PLUGIN} -s session -t next --joined-dictionary"
+        f" --thresholdsrc {0 if pieces else 2}"
+        f" --trainpref {folder}/text/train --validpref {folder}/text/valid"
+        f" --testpref {folder}/text/test --destdir {folder}/data-bin"
+    )
+    return folder / "text", folder / "data-bin"
+
+
+def train(data, save, flags, **options):
+    return run(f"fairseq-train {data} {PLUGIN} {TRAIN} --save-dir {save} {flags}", **options)

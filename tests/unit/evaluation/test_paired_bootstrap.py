@@ -1,0 +1,128 @@
+"""Differences of two systems: by sacrebleu's own test, by hand, and for what cannot differ."""
+
+import math
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import BLEU
+from sacrebleu.significance import PairedTest
+
+from mtn_evaluation import compare, pair_rows
+from mtn_evaluation.suggestion_scores import figures
+
+WORDS = [*"abcdefgh"]
+
+
+def a_query(random):
+    return " ".join(random.choice(WORDS, size=random.integers(4, 8)))
+
+
+def some_systems(pairs, *copied):
+    """What was asked, and for each system a list: the first so many are right, others random."""
+    random = np.random.default_rng(3)
+    asked = [a_query(random) for _ in range(pairs)]
+    systems = [
+        [query if i < right else a_query(random) for i, query in enumerate(asked)]
+        for right in copied
+    ]
+    return asked, systems
+
+
+def by_figure(differences):
+    return {difference.figure: difference for difference in differences}
+
+
+@pytest.mark.parametrize("copied", [(10, 14), (10, 30), (20, 20)])
+def test_bleu_as_sacrebleu_compares_it(copied, monkeypatch):
+    """The same resamples, so the very same p; and the interval holds its mean."""
+    monkeypatch.setenv("SACREBLEU_SEED", "7")
+    asked, (one, other) = some_systems(60, *copied)
+    metric = BLEU(tokenize="none", smooth_method="none", force=True, references=[asked])
+    _, results = PairedTest(
+        [("one", one), ("other", other)], {"BLEU": metric}, None, test_type="bs", n_samples=300
+    )()
+    theirs = results["BLEU"]
+    rows = [pair_rows([[s] for s in system], asked, at=[]) for system in (one, other)]
+    (found,) = compare(rows[0], rows[1:], at=[], samples=300, seed=7)
+    bleu = by_figure(found)["bleu"]
+    assert bleu.p == pytest.approx(theirs[1].p_value)
+    assert bleu.difference == pytest.approx(theirs[1].score - theirs[0].score)
+    assert bleu.low < theirs[1].mean - theirs[0].mean < bleu.high
+
+
+def test_exact_match_by_hand():
+    """One pair of four differs. Drawn 0 to 4 times, it makes a difference of 0 to 100 points."""
+    asked = ["a"] * 4
+    one, other = ["a", "x", "x", "x"], ["a", "a", "x", "x"]
+    rows = [pair_rows([[s] for s in system], asked, at=[1]) for system in (one, other)]
+    (found,) = compare(rows[0], rows[1:], at=[1], samples=4000, seed=1)
+    exact = by_figure(found)["exact"]
+    assert exact.difference == 25
+    assert exact == by_figure(found)["mrr@1"]._replace(figure="exact")
+    # P(0 times) = (3/4)^4 = 0.316, P(at least 3 times) = 0.051, P(4 times) = 0.004
+    assert (exact.low, exact.high) == (0, 75)
+
+
+def test_a_system_does_not_differ_from_itself():
+    asked, (one,) = some_systems(30, 10)
+    rows = pair_rows([[s] for s in one], asked, at=[1])
+    (found,) = compare(rows, [rows], at=[1], samples=50)
+    assert {d.figure for d in found} >= {"bleu", "1-gram", "exact", "mrr@1", "hit@1"}
+    for difference in found:
+        assert (difference.difference, difference.low, difference.high) == (0, 0, 0)
+        assert difference.p == 1
+
+
+def test_what_one_of_two_does_not_have_is_not_compared():
+    asked = ["a b c d"] * 3
+    ranked = [["x", "a b c d"]] * 3
+    short = pair_rows(ranked, asked, at=[2, 5], nbest=2)
+    long = pair_rows(ranked, asked, at=[2, 5], nbest=5)
+    for baseline, system in ((short, long), (long, short)):
+        (found,) = compare(baseline, [system], at=[2, 5], samples=20)
+        assert {"mrr@2", "hit@2"} <= set(by_figure(found))
+        assert not {"mrr@5", "hit@5", "length"} & set(by_figure(found))
+        assert all(math.isfinite(number) for d in found for number in d[1:])
+
+
+def test_the_seed_decides_and_other_systems_do_not():
+    asked, systems = some_systems(40, 10, 20, 30)
+    rows = [pair_rows([[s] for s in system], asked, at=[1]) for system in systems]
+    one, two = compare(rows[0], rows[1:], at=[1], samples=70, seed=5)
+    assert compare(rows[0], rows[2:], at=[1], samples=70, seed=5) == [two]
+    assert compare(rows[0], rows[1:2], at=[1], samples=70, seed=6) != [one]
+    (reverse,) = compare(rows[1], rows[:1], at=[1], samples=70, seed=5)
+    for there, back in zip(one, reverse):
+        assert (back.difference, back.low, back.high) == pytest.approx(
+            (-there.difference, -there.high, -there.low)
+        )
+
+
+def test_runs_are_compared_by_their_means():
+    """Each run's differences lie around that of the means, which is less uncertain than theirs."""
+    asked, systems = some_systems(80, 20, 30, 26, 34)
+    rows = [pair_rows([[s] for s in system], asked, at=[1]) for system in systems]
+    apart = [by_figure(found) for found in compare(rows[0], rows[1:], at=[1], samples=200, seed=5)]
+    (found,) = compare(rows[0], [np.stack(rows[1:])], at=[1], samples=200, seed=5)
+    for figure, difference in by_figure(found).items():
+        mean = sum(run[figure].difference for run in apart) / 3
+        assert difference.difference == pytest.approx(mean)
+    exact = by_figure(found)["exact"]
+    assert exact.difference == pytest.approx(100 * (30 + 26 + 34 - 3 * 20) / 3 / 80)
+    assert exact.low > min(run["exact"].low for run in apart)
+    one = compare(rows[0], rows[1:2], at=[1], samples=200, seed=5)
+    assert compare(rows[0][None], [np.stack(rows[1:2] * 2)], at=[1], samples=200, seed=5) == one
+
+
+def test_equal_runs_are_even_however_their_means_are_rounded():
+    """The mean of three equal figures need not be the figure, by the last bit of it."""
+    uneven = 0
+    for right in range(1, 40):
+        asked, (system,) = some_systems(87, right)
+        rows = pair_rows([[s] for s in system], asked, at=[1])
+        figure = figures(rows.sum(axis=0), len(rows), [1])["exact"]
+        uneven += np.mean([figure] * 3) != figure
+        (found,) = compare(rows, [np.stack([rows] * 3)], at=[1], samples=20, seed=5)
+        for difference in found:
+            assert difference[1:] == (0, 0, 0, 1)
+    assert uneven  # else this shows nothing

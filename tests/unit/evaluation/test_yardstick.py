@@ -1,0 +1,281 @@
+"""`mtn-yardstick`: n-best lists by copying and counting, worked by hand and by brute force."""
+
+import io
+import math
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mtn_evaluation import read_generate_log
+from mtn_evaluation.commands import yardstick
+from mtn_evaluation.commands.yardstick import METHODS, main, run
+from mtn_preprocess.errors import InputError
+
+ECHO = -math.inf
+HALF, THIRD, QUARTER = math.log(1 / 2), math.log(1 / 3), math.log(1 / 4)
+
+
+def unrolled(sessions):
+    """[(prefix, next query)], shortest prefix first, as preparation writes them."""
+    return [(session[:t], session[t]) for session in sessions for t in range(1, len(session))]
+
+
+def write(prefix, pairs, history=()):
+    """`history`: earlier sessions, put before every source."""
+    earlier = "".join(" <q> ".join(session) + " <session> " for session in history)
+    lines = [earlier + " <q> ".join(queries) for queries, _ in pairs]
+    prefix.with_suffix(".session").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    following = "".join(f"{query}\n" for _, query in pairs)
+    prefix.with_suffix(".next").write_text(following, "utf-8")
+    return str(prefix)
+
+
+def answers(folder, method, sessions, asked, nbest=5, history=()):
+    """For each asked prefix, its [(query, score)] as read from the log."""
+    train = write(folder / "train", unrolled(sessions), history)
+    test = write(folder / "test", [(queries, "next") for queries in asked], history)
+    return ranked_lists(method, train, test, nbest)
+
+
+def ranked_lists(method, train, test, nbest):
+    out = io.StringIO()
+    run(method, train, test, nbest, out)
+    found = {}
+    for line in out.getvalue().splitlines():
+        kind, _, rest = line.partition("-")
+        number, *fields = rest.split("\t")
+        if kind == "T":
+            found[int(number)] = []
+        elif kind == "H":
+            found[int(number)].append((fields[1], float(fields[0])))
+    return [found[i] for i in range(len(found))]
+
+
+def check(found, *expected):
+    assert [query for query, _ in found] == [query for query, _ in expected]
+    assert [score for _, score in found] == pytest.approx([s for _, s in expected], abs=1e-5)
+
+
+# After `a`: b twice, c, d. After `a, b`: c, d. After `x, a`: c. After `b`: c, d. After `x`: a.
+SESSIONS = [["a", "b", "c"], ["a", "b", "d"], ["x", "a", "c"], ["a", "d"]]
+
+
+# --- by hand --------------------------------------------------------------------------------------
+
+
+def test_echo(tmp_path):
+    found = answers(tmp_path, "echo", SESSIONS, [["a"], ["a", "b"], ["never seen"]])
+    for ranked, query in zip(found, ["a", "b", "never seen"]):
+        check(ranked, (query, ECHO))
+
+
+def test_last(tmp_path):
+    asked = [["a"], ["x", "a"], ["b"], ["c"], ["a", "never seen"]]
+    one, other, b, c, unseen = answers(tmp_path, "last", SESSIONS, asked)
+    check(one, ("b", HALF), ("c", QUARTER), ("d", QUARTER), ("a", ECHO))
+    assert other == one  # what came before the last query is not looked at
+    check(b, ("c", HALF), ("d", HALF), ("b", ECHO))
+    check(c, ("c", ECHO))  # only ever the end of a session
+    check(unseen, ("never seen", ECHO))
+
+
+def test_session_backs_off(tmp_path):
+    asked = [["x", "a"], ["y", "a"], ["x", "a", "b"], ["never", "seen"]]
+    whole, shorter, middle, unseen = answers(tmp_path, "session", SESSIONS, asked)
+    # `x, a` was followed by c alone; then what followed `a`, without c.
+    check(whole, ("c", 0.0), ("b", HALF), ("d", QUARTER), ("a", ECHO))
+    check(shorter, ("b", HALF), ("c", QUARTER), ("d", QUARTER), ("a", ECHO))
+    # `x, a, b` never was, `a, b` was: it need not have begun a session.
+    check(middle, ("c", HALF), ("d", HALF), ("b", ECHO))
+    check(unseen, ("seen", ECHO))
+
+
+def test_a_prefix_counts_also_where_it_did_not_begin_a_session(tmp_path):
+    sessions = [["s", "a", "b", "c"], ["a", "b", "d"], ["t", "a", "b", "c"]]
+    (found,) = answers(tmp_path, "session", sessions, [["a", "b"]])
+    check(found, ("c", math.log(2 / 3)), ("d", THIRD), ("b", ECHO))
+
+
+def test_a_transition_counts_once_however_long_its_session(tmp_path):
+    """`a, b` of the long session is in three of its prefixes; it was typed once."""
+    sessions = [["a", "b", "c", "d", "e"], ["a", "z"], ["a", "z"]]
+    (found,) = answers(tmp_path, "last", sessions, [["a"]])
+    check(found, ("z", math.log(2 / 3)), ("b", THIRD), ("a", ECHO))
+
+
+def test_the_same_query_twice_in_a_session(tmp_path):
+    """a, b, a, c: `a` was followed by b once and by c once; `b` by a."""
+    found = answers(tmp_path, "session", [["a", "b", "a", "c"]], [["a"], ["b", "a"]])
+    check(found[0], ("b", HALF), ("c", HALF), ("a", ECHO))
+    check(found[1], ("c", 0.0), ("b", HALF), ("a", ECHO))
+
+
+def test_ties_go_by_code_point_whatever_the_order_of_the_sessions(tmp_path):
+    following = ["b", "B", "é", "a b", "a", "10", "9"]
+    sessions = [["q", query] for query in following]
+    for seed in range(4):
+        random.Random(seed).shuffle(sessions)
+        (found,) = answers(tmp_path, "last", sessions, [["q"]], nbest=9)
+        assert [query for query, _ in found] == ["10", "9", "B", "a", "a b", "b", "é", "q"]
+
+
+def test_a_query_that_was_repeated_is_counted_and_not_echoed_again(tmp_path):
+    """Preparation drops repeats; other people's files may have them."""
+    (found,) = answers(tmp_path, "last", [["a", "a"], ["a", "a"], ["a", "b"]], [["a"]])
+    check(found, ("a", math.log(2 / 3)), ("b", THIRD))
+
+
+@pytest.mark.parametrize("nbest, expected", [(1, "c"), (2, "cb"), (3, "cbd"), (4, "cbda")])
+def test_nbest(tmp_path, nbest, expected):
+    (found,) = answers(tmp_path, "session", SESSIONS, [["x", "a"]], nbest)
+    assert "".join(query for query, _ in found) == expected
+
+
+def test_words_are_not_queries(tmp_path):
+    """`a b` is one query, and neither `b` nor the two queries `a`, `b`."""
+    sessions = [["a b", "one"], ["b", "two"], ["a", "b", "three"]]
+    found = answers(tmp_path, "session", sessions, [["a b"], ["b"], ["a", "b"]])
+    check(found[0], ("one", 0.0), ("a b", ECHO))
+    check(found[1], ("three", HALF), ("two", HALF), ("b", ECHO))
+    check(found[2], ("three", 0.0), ("two", HALF), ("b", ECHO))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_earlier_sessions_are_not_looked_at(tmp_path, method):
+    asked = [["x", "a"], ["a"], ["new"]]
+    expected = answers(tmp_path, method, SESSIONS, asked)
+    assert answers(tmp_path, method, SESSIONS, asked, history=[["a", "q"], ["x"]]) == expected
+
+
+# --- by brute force -------------------------------------------------------------------------------
+
+
+def by_brute_force(method, sessions, queries, nbest):
+    """From whole sessions, in which every issued query stands once; not from unrolled pairs."""
+    longest = {"echo": 0, "last": 1, "session": len(queries)}[method]
+    ranked = []
+    for length in range(longest, 0, -1):
+        counts = Counter(
+            session[t]
+            for session in sessions
+            for t in range(length, len(session))
+            if session[t - length : t] == queries[-length:]
+        )
+        best = sorted(counts, key=lambda query: (-counts[query], query))
+        ranked += [(query, math.log(counts[query] / sum(counts.values()))) for query in best]
+    ranked.append((queries[-1], ECHO))
+    distinct = [pair for i, pair in enumerate(ranked) if pair[0] not in dict(ranked[:i])]
+    return distinct[:nbest]
+
+
+a_query = st.sampled_from(["a", "b", "c", "a b", "b a", "ü"])
+a_session = st.lists(a_query, min_size=2, max_size=6)
+
+
+@given(
+    sessions=st.lists(a_session, min_size=1, max_size=25),
+    asked=st.lists(st.lists(a_query, min_size=1, max_size=5), min_size=1, max_size=6),
+    nbest=st.integers(1, 7),
+)
+@pytest.mark.parametrize("method", METHODS)
+def test_against_brute_force(tmp_path_factory, method, sessions, asked, nbest):
+    folder = tmp_path_factory.mktemp("text")
+    found = answers(folder, method, sessions, asked, nbest)
+    for queries, ranked in zip(asked, found):
+        check(ranked, *by_brute_force(method, sessions, queries, nbest))
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def test_the_log_reads_like_that_of_fairseq_generate(tmp_path, capfd):
+    """Every pair in its place, with all of its source; words as they were written."""
+    history = [["old", "\\<q> typed"]]
+    pairs = [(["x", "a"], "c"), (["é ß"], "\\<unk> 中"), (["a"], "b")]
+    train = write(tmp_path / "train", unrolled(SESSIONS), history)
+    test = write(tmp_path / "test", pairs, history)
+    main(["session", "--train", train, "--test", test, "--nbest", "2"])
+    printed = capfd.readouterr()
+    log = tmp_path / "generate.log"
+    log.write_text(printed.out, "utf-8")
+    read = read_generate_log(str(log))
+    assert [pair.ranked for pair in read] == [["c", "b"], ["é ß"], ["b", "c"]]
+    assert [pair.next_query for pair in read] == [following for _, following in pairs]
+    assert [pair.session for pair in read] == (tmp_path / "test.session").read_text(
+        "utf-8"
+    ).splitlines()
+    kinds = [line.partition("-")[0] for line in printed.out.splitlines()]
+    last = "Yardstick session with nbest=2: 3 pairs"
+    assert kinds == [*"STHDPHDP", *"STHDP", *"STHDPHDP", last]
+    assert f"7 pairs of {train}\n" in printed.err
+    assert "first suggestions: 1 by the last 2, 1 by the last 1, 1 by echo" in printed.err
+
+
+def test_spaces_are_made_single(tmp_path):
+    write(tmp_path / "train", [(["a  b", " c"], " d  e ")])
+    write(tmp_path / "test", [(["a b", "c"], "x")])
+    found = ranked_lists("session", str(tmp_path / "train"), str(tmp_path / "test"), 5)
+    check(found[0], ("d e", 0.0), ("c", ECHO))
+
+
+def test_echo_needs_no_training_text_and_the_others_do(tmp_path, capfd):
+    test = write(tmp_path / "test", [(["a"], "b")])
+    main(["echo", "--test", test])
+    assert "D-0\t-inf\ta\n" in capfd.readouterr().out
+    for method in ("last", "session"):
+        with pytest.raises(SystemExit):
+            main([method, "--test", test])
+        assert "give --train PREFIX" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("nbest", ["0", "-1", "many"])
+def test_nbest_is_a_number_above_0(tmp_path, capfd, nbest):
+    with pytest.raises(SystemExit):
+        main(["echo", "--test", str(tmp_path / "test"), "--nbest", nbest])
+    assert "--nbest" in capfd.readouterr().err
+
+
+SPOILED = {
+    "no such file": (lambda path: path("session").unlink(), "session: no such file"),
+    "no such next": (lambda path: path("next").unlink(), "next: no such file"),
+    "fewer targets": (lambda path: path("next").write_text("b\n"), "next:2: line missing"),
+    "fewer sources": (lambda path: path("session").write_text("b\n"), "session:2: line missing"),
+    "empty query": (lambda path: path("session").write_text("a\na <q>\n"), "session:2: empty"),
+    "two queries": (lambda path: path("next").write_text("a\na <q> b\n"), "next:2: a separator"),
+    "not UTF-8": (lambda path: path("next").write_bytes(b"a\n\xff\n"), "next:2: not UTF-8"),
+    "nothing": (lambda path: [path(e).write_text("") for e in ("session", "next")], "no pairs"),
+}
+
+
+@pytest.mark.parametrize("what", SPOILED)
+@pytest.mark.parametrize("spoiled", ["train", "test"])
+def test_bad_text_is_refused_before_anything_is_written(tmp_path, spoiled, what):
+    for name in ("train", "test"):
+        write(tmp_path / name, [(["a"], "b"), (["a", "b"], "c")])
+    spoil, message = SPOILED[what]
+    spoil(lambda ending: tmp_path / f"{spoiled}.{ending}")
+    out = io.StringIO()
+    with pytest.raises(InputError, match=message) as error:
+        run("last", str(tmp_path / "train"), str(tmp_path / "test"), 5, out)
+    assert str(tmp_path / spoiled) in str(error.value)
+    assert out.getvalue() == ""
+
+
+def test_progress(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(yardstick, "PROGRESS_EVERY", 3)
+    answers(tmp_path, "last", SESSIONS, [["a"]])
+    notes = capsys.readouterr().err.splitlines()
+    train = tmp_path / "train"
+    assert notes[:2] == [f"mtn-yardstick: {count} pairs of {train} so far" for count in (3, 6)]
+    assert notes[2] == f"mtn-yardstick: 7 pairs of {train}"
+
+
+def test_only_what_is_asked_for_is_kept(tmp_path):
+    """Millions of training pairs must not need millions of counters."""
+    pairs = yardstick.read_pairs(write(tmp_path / "train", unrolled(SESSIONS)))
+    kept = yardstick.rank_followers(pairs, {"a", "x <q> a"}, None, nbest=2)
+    assert kept.keys() == {"a", "x <q> a"}
+    assert [query for query, _ in kept["a"]] == ["b", "c"]

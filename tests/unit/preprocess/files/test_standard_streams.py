@@ -1,0 +1,91 @@
+"""Standard output full or closed, standard input closed or a folder: one line of every command."""
+
+import os
+import sys
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+from scoring_logs import Answer, write_text
+
+from mtn_evaluation.commands import yardstick
+from mtn_preprocess import log_to_sessions
+from mtn_preprocess.commands import check_text, user_dir
+from mtn_preprocess.errors import InputError
+from mtn_sample_log import cli as sample_log
+from mtn_serving.commands import suggest
+
+COMMANDS = {
+    "check-text": (check_text.main, ["{folder}/test"]),
+    "log-to-sessions": (
+        log_to_sessions.main,
+        ["{folder}/log", "--output", "{folder}/text", "--split", "100,0,0"],
+    ),
+    "sample-log": (sample_log.main, ["--users", "1"]),
+    "sample-log yardstick": (sample_log.main, ["yardstick", "{folder}/test"]),
+    "user-dir": (user_dir.main, []),
+    "yardstick": (yardstick.main, ["echo", "--test", "{folder}/test"]),
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_text(tmp_path / "test", [Answer("london", "london map", [])])
+    sample_log.main(["--users", "3", "--output", f"{tmp_path}/log"])
+    return tmp_path
+
+
+def error_of(command, folder, capfd):
+    """The one that the command raises, or prints itself."""
+    main, arguments = COMMANDS[command]
+    capfd.readouterr()
+    try:
+        code = main([argument.format(folder=folder) for argument in arguments])
+    except InputError as error:
+        return str(error)
+    assert code == 1
+    return capfd.readouterr().err.rstrip("\n")
+
+
+@contextmanager
+def sent_to(path):
+    """Standard output goes to this file, for a while."""
+    descriptor = sys.stdout.fileno()
+    kept = os.dup(descriptor)
+    with open(path, "wb") as file:
+        os.dup2(file.fileno(), descriptor)
+    try:
+        yield
+    finally:
+        os.dup2(kept, descriptor)
+        os.close(kept)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_full(folder, command, capfd):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full")
+    with sent_to("/dev/full"):
+        said = error_of(command, folder, capfd)
+    reason = "not all could be written (No space left on device); make room, and run it again"
+    assert said.endswith(reason) and "\n" not in said
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_closed(folder, command, capfd, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    said = error_of(command, folder, capfd)
+    assert said.endswith("standard output is closed; leave it open, or send it to a file")
+    assert "\n" not in said
+
+
+def test_no_input(tmp_path, monkeypatch):
+    """mtn-suggest; mtn-evaluate has a test of its own."""
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(InputError, match=r"^-: standard input is closed; "):
+        list(suggest.typed_lines())
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(fileno=lambda: descriptor))
+    with pytest.raises(InputError, match=r"^-: standard input cannot be read \(Is a directory\); "):
+        list(suggest.typed_lines())
+    os.close(descriptor)

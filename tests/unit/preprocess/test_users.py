@@ -1,0 +1,45 @@
+"""`--users`: whose pairs are whose, without saying who."""
+
+import pytest
+from preparation_helpers import GOLDEN, GOLDEN_PAIRS, TRAIN_ONLY, lines, many_sessions, pairs, run
+
+from mtn_preprocess import session_files
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.session_files import SessionFiles
+
+
+def test_one_number_a_pair(tmp_path):
+    """Users 12 and 7, in this order."""
+    folder = run(tmp_path, GOLDEN, *TRAIN_ONLY, "--users")
+    assert pairs(folder) == GOLDEN_PAIRS
+    assert lines(folder / "train.user") == ["0", "0", "1", "1"]
+
+
+def test_only_where_asked(tmp_path):
+    folder = run(tmp_path, GOLDEN, *TRAIN_ONLY)
+    assert not (folder / "train.user").exists()
+    with pytest.raises(InputError, match="made from other flags"):
+        run(tmp_path, GOLDEN, *TRAIN_ONLY, "--users")
+    assert (run(tmp_path, GOLDEN, *TRAIN_ONLY, "--users", "--overwrite") / "train.user").exists()
+
+
+@pytest.mark.parametrize("by", ["session", "time"])
+def test_users_of_all_batches_have_numbers_of_their_own(tmp_path, monkeypatch, by):
+    """The same numbers, whether users come all at once or one by one."""
+    log = many_sessions(40)
+    flags = ["--split", "60,20,20", "--split-by", by, "--users"]
+    at_once = run(tmp_path, log, *flags, output="at once")
+
+    def one_by_one(self, sessions):
+        who = sessions["who"].to_pylist()
+        starts = [i for i in range(len(who)) if i == 0 or who[i] != who[i - 1]]
+        for start, end in zip(starts, [*starts[1:], len(who)]):
+            write(self, sessions.slice(start, end - start))
+
+    write = SessionFiles.write
+    monkeypatch.setattr(session_files.SessionFiles, "write", one_by_one)
+    apart = run(tmp_path, log, *flags, output="apart")
+    for name in ("train.session", "train.next", "train.user"):
+        assert lines(apart / name) == lines(at_once / name)
+    numbers = lines(at_once / "train.user")
+    assert len(numbers) == len(lines(at_once / "train.next")) and len(set(numbers)) > 2

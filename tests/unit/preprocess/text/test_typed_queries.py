@@ -1,0 +1,167 @@
+"""What was typed as a query: the character rule, masks, block lists; in Python and in SQL."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_logs import WORDS, some_text, some_words
+
+from mtn_preprocess import log_lines, row_query
+from mtn_preprocess.engines.duckdb_engine import DuckDBEngine
+from mtn_preprocess.log_files import find_log
+from mtn_preprocess.progress import Progress
+from mtn_preprocess.rules import Rules
+from mtn_preprocess.text.session_text import decode_query, encode_query
+from mtn_preprocess.text.typed_queries import QueryReader, block_list, normalise
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("WWW.E-Bay.com", "www e bay com"),
+        ("bob's  \t diner\x00!", "bob s diner"),
+        ("cafe\u0301", "café"),
+        ("<q> </s> <session>", "q s session"),
+        ("a_b", "a b"),
+        ("हिन्दी गाने", "हिन्दी गाने"),  # vowel signs are marks, part of the word
+        ("no-break\u00a0space\u2028line", "no break space line"),
+        ("¿¡…", ""),
+    ],
+)
+def test_character_rule(typed, expected):
+    assert normalise(typed) == expected
+
+
+@given(st.text())
+def test_normalised_is_nfc_words_and_stays(typed):
+    text = normalise(typed)
+    assert normalise(text) == text
+    assert unicodedata.is_normalized("NFC", text)
+    assert all(char == " " or unicodedata.category(char)[0] in "LMN" for char in text)
+    assert text == " ".join(text.split())
+
+
+@given(st.one_of(st.text(), some_words))
+def test_without_masks_a_query_is_what_the_session_text_format_says(typed):
+    assert QueryReader()(typed) == encode_query(normalise(typed))
+
+
+@given(st.text(alphabet="<>/qsunk\\ ", max_size=20))
+def test_what_was_typed_never_becomes_a_separator(typed):
+    """Also without the character rule, which already takes out `<` and `>`."""
+    line = encode_query(typed)
+    assert not {"<q>", "<session>", "<s>", "</s>", "<unk>", "<pad>"} & set(line.split())
+    assert decode_query(line) == " ".join(typed.split())
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("call 555 1234 now", "call <number> now"),
+        ("555-1234", "<number>"),
+        ("boeing 747s 4x4", "boeing 747s 4x4"),  # digits are part of these words
+        ("٣٤ ½", "<number> ½"),
+        ("write to Bob.Smith+x@mail.Example.org!", "write to <email>"),
+        ("1 bob@x.org 2", "<number> <email> <number>"),
+        ("bob@home a@ @b @", "bob home a b"),  # no addresses
+        ("a@b.c d@e.f", "<email> <email>"),
+        ("<number> <email>", "number email"),
+        ("madeupword0001 5", "\\madeupword0001 <number>"),
+    ],
+)
+def test_masks(typed, expected):
+    assert QueryReader(mask_numbers=True, mask_emails=True)(typed) == expected
+
+
+def test_one_mask_without_the_other():
+    assert QueryReader(mask_numbers=True)("12 bob@x.org") == "<number> bob x org"
+    assert QueryReader(mask_emails=True)("12 bob@x.org") == "12 <email>"
+
+
+@pytest.mark.parametrize(
+    ("query", "blocked"),
+    [
+        ("bad", True),
+        ("a bad day", True),
+        ("badge", False),
+        ("not so bad", True),
+        ("two words", True),
+        ("one two words three", True),
+        ("two wordsmiths", False),
+        ("words two", False),
+        ("é", True),
+        ("éa", False),
+        ("x17", True),
+        ("ax17", False),
+        ("\\madeupword0001", True),
+        ("good", False),
+    ],
+)
+def test_block_list(query, blocked):
+    """Whole words and phrases, written as anyone would, and regular expressions."""
+    entries = ["Bad", "TWO-words", "E\u0301", r"/^x\d+$/", "madeupword0001", "bad word"]
+    assert block_list(entries)(query) == blocked
+
+
+def test_an_empty_block_list_blocks_nothing():
+    assert not block_list([])("anything")
+
+
+# --- in SQL ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def read_in_sql(tmp_path_factory):
+    """Typed texts -> (query, reason), by the rows that DuckDB makes of a log."""
+    folder = tmp_path_factory.mktemp("sql")
+    path = folder / "log.tsv"
+
+    def read(typed, rules):
+        lines = "".join(f"u\t{text}\t2006-03-01 10:00:00\n" for text in typed)
+        path.write_text(lines, encoding="utf-8", newline="")
+        log = find_log([str(path)])
+        engine = DuckDBEngine(folder, threads=1)
+        try:
+            next(engine.sessions(log, rules, Progress()), None)  # defines the functions
+            batches = log_lines.read_lines(log.files[0].location, log.layout)
+            engine._connection.register("lines", next(batches))
+            query = f"SELECT query, reason FROM ({row_query.rows(log, rules)}) ORDER BY place"
+            return engine._connection.execute(query).fetchall()
+        finally:
+            engine.close()
+
+    return read
+
+
+plain_ascii = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=20)
+
+
+@settings(max_examples=60)
+@given(
+    typed=st.lists(st.one_of(plain_ascii, some_words, some_text), min_size=1, max_size=30),
+    masks=st.tuples(st.booleans(), st.booleans()),
+)
+def test_sql_reads_a_query_as_python_does(read_in_sql, typed, masks):
+    """ASCII is read in SQL alone, the rest is given to Python: nobody may see a difference."""
+    reader = QueryReader(*masks)
+    rules = Rules(mask_numbers=masks[0], mask_emails=masks[1])
+    for text, (query, _) in zip(typed, read_in_sql(typed, rules)):
+        blank = text.strip(" ") in ("", "-")
+        assert (query or "") == ("" if blank else reader(text))
+
+
+def test_ascii_is_read_without_python(read_in_sql, monkeypatch):
+    """Python a row would take longer than all the rest."""
+
+    def fail(self, typed):
+        raise AssertionError(f"{typed!r} was given to Python")
+
+    monkeypatch.setattr(QueryReader, "__call__", fail)
+    typed = [word for word in WORDS if word.isascii() and word.isprintable()]
+    typed = [word for word in typed if "madeupword" not in word.lower()]
+    assert len(typed) > 15
+    found = read_in_sql(typed, Rules())
+    assert [query or "" for query, _ in found] == [
+        "" if word in ("", "-") else normalise(word) for word in typed
+    ]

@@ -1,0 +1,166 @@
+"""mtn-report --output: what is written, what of an earlier report goes, and what is said."""
+
+import logging
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from report_experiments import Experiment, training_log
+
+from mtn_preprocess.errors import InputError
+from mtn_report import command
+from mtn_report.document import PICTURES, Document, Paragraph, Picture
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture
+def experiment(tmp_path):
+    yield Experiment(tmp_path)
+    logging.disable(logging.NOTSET)  # the command is the whole process, as a rule
+
+
+def write(experiment, output="out"):
+    command.main([experiment.write(), "--output", str(experiment.folder / output)])
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Which pictures the report has, without drawing any."""
+    names = list(PICTURES)
+    monkeypatch.setattr(
+        command,
+        "build_document",
+        lambda manifest: Document("a", [Picture(name, b"new", "alt") for name in names]),
+    )
+    monkeypatch.setattr(command, "to_html", lambda document: "")
+    return names
+
+
+def test_pictures_of_an_earlier_report_go(experiment, drawn, capfd):
+    write(experiment)
+    out = experiment.folder / "out"
+    others = ["mine.png", "attention.png.txt", "curves.svg"]
+    for name in others:
+        (out / name).write_bytes(b"mine")
+    capfd.readouterr()
+    drawn[:] = ["bleu", "curves-others"]
+    write(experiment)
+    ours = ["bleu.png", "curves-others.png", "report.html", "report.md"]
+    assert sorted(path.name for path in out.iterdir()) == sorted(others + ours)
+    said = capfd.readouterr().err.splitlines()
+    gone = ["positions", "curves", "attention"]
+    assert said == [f"mtn-report: removed {out}/{name}.png, of an earlier report" for name in gone]
+
+
+def test_a_report_that_fails_leaves_the_earlier_one_whole(experiment, drawn):
+    write(experiment)
+    out = experiment.folder / "out"
+    before = sorted(path.name for path in out.iterdir())
+    experiment.manifest["systems"][0]["group"] = "mian"
+    with pytest.raises(InputError):
+        write(experiment)
+    assert sorted(path.name for path in out.iterdir()) == before
+
+
+def test_sample_queries_are_gone_with_the_picture_that_had_them(experiment, capfd):
+    out = experiment.folder / "out"
+    out.mkdir()
+    (out / "attention.png").write_bytes(b"queries")
+    write(experiment)
+    assert sorted(path.name for path in out.glob("*.png")) == ["bleu.png", "positions.png"]
+
+
+@pytest.mark.parametrize(
+    "output, reason",
+    [
+        ("/proc/x/y", r"/proc/x/y: cannot be written to \(.+\); name another --output"),
+        ("report.json", "report.json: not a folder; name another --output"),
+        ("report.json/x", "report.json/x: not a folder; name another --output"),
+        ("x" * 300, r"cannot be written to \(File name too long\); name another --output"),
+    ],
+)
+def test_where_nothing_can_be_written_is_found_before_the_work(
+    experiment, monkeypatch, output, reason
+):
+    if output.startswith("/proc") and not Path("/proc/self").exists():
+        pytest.skip("no /proc")
+    monkeypatch.setattr(command, "build_document", lambda manifest: pytest.fail("the work"))
+    with pytest.raises(InputError, match=reason):
+        write(experiment, output)
+
+
+@pytest.mark.parametrize("name", ["report.md", "report.html", "curves.png"])
+def test_a_folder_in_the_place_of_a_file_is_refused(experiment, monkeypatch, name):
+    (experiment.folder / "out" / name).mkdir(parents=True)
+    monkeypatch.setattr(command, "build_document", lambda manifest: pytest.fail("the work"))
+    with pytest.raises(InputError, match=rf"out/{name}: a folder; remove it, or name another"):
+        write(experiment)
+
+
+def test_a_folder_that_is_not_there_stays_so_until_all_is_well(experiment, monkeypatch):
+    def fail(manifest):
+        assert not (experiment.folder / "new").exists()
+        raise InputError("wrong", "mend it")
+
+    monkeypatch.setattr(command, "build_document", fail)
+    with pytest.raises(InputError, match="wrong"):
+        write(experiment, "new/out")
+    assert not (experiment.folder / "new").exists()
+
+
+def test_links_stay_and_pipes_are_written_into(experiment, drawn):
+    out, elsewhere = experiment.folder / "out", experiment.folder / "elsewhere"
+    for folder in (out, elsewhere):
+        folder.mkdir()
+    (elsewhere / "page").write_text("an older one")
+    (out / "report.md").symlink_to(elsewhere / "page")
+    (out / "bleu.png").symlink_to(elsewhere / "new.png")
+    os.mkfifo(out / "curves.png")
+    read = []
+    reader = threading.Thread(
+        target=lambda: read.append((out / "curves.png").read_bytes()), daemon=True
+    )
+    reader.start()
+    write(experiment)
+    assert (out / "curves.png").is_fifo()
+    reader.join(timeout=60)
+    assert read == [b"new"]
+    assert (out / "report.md").is_symlink() and (out / "bleu.png").is_symlink()
+    assert (elsewhere / "page").read_text(encoding="utf-8").startswith("# a")
+    assert (elsewhere / "new.png").read_bytes() == b"new"
+    assert sorted(path.name for path in elsewhere.iterdir()) == ["new.png", "page"]
+
+
+@pytest.mark.parametrize("name", ["report.json", "scores.json", "stats.json", "test.next"])
+def test_no_input_is_overwritten(experiment, monkeypatch, name):
+    experiment.manifest.update(stats="stats.json", test="test", sample_lines=[1])
+    experiment.write()
+    before = (experiment.folder / name).read_bytes()
+    (experiment.folder / "out").mkdir()
+    (experiment.folder / "out/positions.png").symlink_to(experiment.folder / name)
+    monkeypatch.setattr(command, "build_document", lambda manifest: pytest.fail("the work"))
+    with pytest.raises(InputError, match=r"out/positions\.png: one of the files to read; "):
+        write(experiment)
+    assert (experiment.folder / name).read_bytes() == before
+
+
+def test_letters_that_the_font_lacks_are_told_of_once(experiment, capfd):
+    write(experiment)
+    assert capfd.readouterr().err == ""
+    experiment.mtn["label"] = "模型"
+    (experiment.folder / "train.log").write_text(training_log([3, 2]), encoding="utf-8")
+    experiment.mtn["runs"][0]["training_log"] = "train.log"
+    write(experiment)
+    said = capfd.readouterr().err
+    assert said.startswith("mtn-report: the pictures have boxes for letters that their font lacks")
+    assert said.count("\n") == 1
+
+
+def test_names_that_are_no_utf_8_do_not_stop_the_pages(experiment, monkeypatch):
+    text = Document("a", [Paragraph("Evaluated: mtn\udcff.")])
+    monkeypatch.setattr(command, "build_document", lambda manifest: text)
+    write(experiment)
+    for page in ("report.md", "report.html"):
+        assert "mtn?." in (experiment.folder / "out" / page).read_text(encoding="utf-8")

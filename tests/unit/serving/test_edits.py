@@ -1,0 +1,142 @@
+"""Candidates made from the session: word by word, by hand."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from test_next_queries import table_of
+
+from mtn_serving.candidates import BEAM, COUNTS, SESSION, SOURCES, gather, normalise
+from mtn_serving.counting import MOST_QUERIES_OF_WORD
+from mtn_serving.edits import KINDS, MOST_WORDS, edits
+from mtn_serving.word_changes import change_between
+
+NOBODY = table_of([["something", "else"]])
+
+
+def texts(session, table=NOBODY, kind=None):
+    return [edit.text for edit in edits(session, table) if kind in (None, edit.kind)]
+
+
+def test_changes_between_queries():
+    def change(before, after):
+        found = change_between(before.split(), after.split())
+        return found and tuple(found)
+
+    assert change("cheap flights paris", "cheap hotels paris") == ("flights", "hotels")
+    assert change("cars", "old cars") == ("", "old")
+    assert change("old cars", "cars") == ("old", "")
+    assert change("a b", "a c d") == ("b", "c d")
+    assert change("a a", "a a a") == ("", "a")  # no word is used twice
+    assert change("a b", "b a") is None
+    assert change("a", "b") is None
+
+
+def test_words_are_dropped():
+    assert texts(["a b c"], kind="drop") == ["b c", "a c", "a b"]
+    assert texts(["a"]) == []  # nothing would be left
+    assert texts(["a a"]) == ["a"]  # once
+
+
+def test_changes_that_people_made():
+    sessions = [["cheap cars", "old cars"], ["cheap flats", "old flats"]]
+    sessions += [["dogs", "dogs pictures"], ["cats", "cats pictures"]]
+    table = table_of(sessions)
+    assert texts(["cheap boats"], table, "change") == [
+        "cheap boats pictures",
+        "pictures cheap boats",
+        "old boats",
+    ]
+    assert "old" not in texts(["cheap"], table)  # all of it would be another query
+
+
+def test_words_of_the_query_before():
+    found = texts(["paris hotels", "london"], kind="earlier words")
+    assert found == ["london paris", "paris london", "london hotels", "hotels london"]
+    assert texts(["paris", "paris hotels"], kind="earlier words") == []
+
+
+def test_the_rarest_word_counts_also_where_lists_are_cut():
+    """Both words have more queries than are kept; those of `rarer` are asked less."""
+    sessions = [[f"common {i:03}", f"rarer {i:03}"] for i in range(MOST_QUERIES_OF_WORD + 5)]
+    sessions += [[f"common {i:03}", "x"] for i in range(MOST_QUERIES_OF_WORD + 5)]
+    found = texts(["rarer common"], table_of(sessions), "asked")
+    assert found and all(text.startswith("rarer") for text in found)
+    assert texts(["common rarer"], table_of(sessions), "asked") == found
+
+
+def test_what_is_pasted_is_not_edited():
+    long = " ".join(f"w{i}" for i in range(MOST_WORDS + 1))
+    assert texts([long]) == []
+    assert texts([long, "a"], kind="earlier words") == []
+    assert len(texts([" ".join(long.split()[1:])], kind="drop")) == MOST_WORDS
+
+
+def test_queries_that_people_ask():
+    sessions = [["x", "london weather"], ["y", "london weather"], ["x", "london zoo"]]
+    sessions += [["z", "big london"]]
+    table = table_of(sessions)
+    assert texts(["london"], table, "asked") == ["london weather", "london zoo", "big london"]
+
+
+@given(st.lists(st.text("ab ", min_size=1).map(str.split).filter(bool).map(" ".join), min_size=1))
+def test_no_edit_is_the_last_query_and_none_comes_twice(session):
+    table = table_of([["a", "a b"], ["b", "b b"], ["a b", "b b"]])
+    found = edits(session, table)
+    assert len({edit.text for edit in found}) == len(found)
+    assert session[-1] not in {edit.text for edit in found}
+    assert all(edit.kind in KINDS and edit.text.split() for edit in found)
+    assert found == edits(session, table)
+
+
+def test_normalised():
+    assert normalise("  New\u00a0York ") == "new york"
+    assert normalise("e\u0301") == "\u00e9"
+
+
+# --- all sources together -------------------------------------------------------------------------
+
+TABLE = table_of([["a b", "c"], ["a b", "d"], ["a b", "c"]])
+
+
+def test_each_text_once_with_all_its_places():
+    found = gather(["d", "a b"], TABLE, ["c", "e", "C ", ""])
+    assert [(each.text, each.source) for each in found] == [
+        ("c", "counts"),
+        ("d", "counts"),
+        ("e", "beam"),
+        ("b", "edits"),
+        ("a", "edits"),
+        ("a b d", "edits"),
+        ("d a b", "edits"),
+        ("a b", "session"),
+    ]
+    c, d, e, *_, echo = found
+    assert (c.counted, c.hypothesis, c.edit, c.queries_ago) == (0, 0, None, None)
+    assert (d.counted, d.hypothesis, d.edit, d.queries_ago) == (1, None, None, 2)
+    assert (e.counted, e.hypothesis) == (None, 1)
+    assert echo.queries_ago == 1
+
+
+def test_each_source_can_be_left_out():
+    whole = gather(["d", "a b"], TABLE, ["e"])
+    for source in SOURCES:
+        rest = gather(["d", "a b"], TABLE, ["e"], [s for s in SOURCES if s != source])
+        assert source not in {each.source for each in rest}
+        assert {each.text for each in rest} < {each.text for each in whole}
+
+
+def test_how_long_ago_is_known_without_that_source():
+    (found,) = [each for each in gather(["d", "a b"], TABLE, [], [COUNTS]) if each.text == "d"]
+    assert found.queries_ago == 2 and found.source == COUNTS
+    assert gather(["d", "d"], None, [], [SESSION])[0].queries_ago == 1
+
+
+def test_nothing_stutters_unless_people_do():
+    def found(session, beam):
+        table = table_of([["x", "duran duran"]])
+        return [each.text for each in gather(session, table, beam, (BEAM,))]
+
+    beam = ["new york york", "duran duran", "ha ha ha", "york new york"]
+    assert found(["new york"], beam) == ["duran duran", "york new york"]
+    assert found(["ha ha", "new york"], beam) == ["duran duran", "ha ha ha", "york new york"]
+    # Not across the border of two queries.
+    assert found(["ha", "ha"], ["ha ha"]) == []

@@ -1,0 +1,43 @@
+"""What `mtn-suggest` prints of single sessions, as lines and as JSON."""
+
+import io
+import json
+
+import pytest
+from test_next_queries import table_of
+
+from mtn_serving.commands.suggest import answer_in_json, answer_lines, main
+from mtn_serving.suggester import Suggester
+
+SUGGESTER = Suggester(table_of([["paris", "london"], ["paris", "rome"], ["x", "café"]]))
+
+
+def answered(answer, lines):
+    out = io.StringIO()
+    answer(SUGGESTER, lines, 10, out)
+    return out.getvalue()
+
+
+def test_lines_say_by_which_rule_a_suggestion_stands_there():
+    assert answered(answer_lines, ["Paris\n", "never\n"]) == (
+        "0.0000\tcounts\tin turn\tlondon\n-1.0000\tcounts\tin turn\trome\n\n\n"
+    )
+
+
+def test_json_keeps_step_with_the_input():
+    typed = ["Paris\n", "\n", "<q>\n", "never\n", "par\udcffis\n", "x", ""]
+    lines = answered(answer_in_json, typed).splitlines()
+    found = [json.loads(line) for line in lines]
+    assert [each["session"] for each in found] == ["paris", "", "", "never", "par?is", "x", ""]
+    assert found[0]["suggestions"] == [
+        {"text": "london", "score": 0.0, "source": "counts", "rule": "in turn"},
+        {"text": "rome", "score": -1.0, "source": "counts", "rule": "in turn"},
+    ]
+    assert found[1] == {"session": "", "suggestions": []}
+    assert "café" in lines[5]
+
+
+def test_json_is_not_for_a_test_set(capsys):
+    with pytest.raises(SystemExit):
+        main(["--counts", "none", "--test", "none", "--json"])
+    assert "--json answers lines" in capsys.readouterr().err

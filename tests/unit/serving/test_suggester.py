@@ -1,0 +1,189 @@
+"""Suggestions without a ranker: in the order of their sources; and what is never suggested."""
+
+import pytest
+from test_next_queries import table_of
+
+from mtn_preprocess.errors import InputError
+from mtn_serving.suggester import Suggester, as_line, has_query
+
+TABLE = table_of([["a b", "c"], ["a b", "d"], ["a b", "c"]])
+
+
+def texts(suggester, session, n=10):
+    return [each.text for each in suggester.suggest(session, n)]
+
+
+def test_counts_then_edits():
+    found = Suggester(TABLE).suggest(["d", "a b"])
+    assert [(each.text, each.source) for each in found] == [
+        ("c", "counts"),
+        ("b", "edits"),
+        ("a", "edits"),
+        ("a b d", "edits"),
+        ("d a b", "edits"),
+    ]
+    scores = [each.score for each in found]
+    assert scores == sorted(scores, reverse=True) and len(set(scores)) == len(scores)
+    assert str(scores[0]) == "0.0"
+
+
+def test_repeats_only_where_asked():
+    """`d` was counted after `a b`, and is of the session."""
+    assert not {"d", "a b"} & set(texts(Suggester(TABLE), ["d", "a b"]))
+    assert {"d", "a b"} <= set(texts(Suggester(TABLE, repeats=True), ["d", "a b"]))
+
+
+def test_as_many_as_asked():
+    assert texts(Suggester(TABLE), ["d", "a b"], n=2) == ["c", "b"]
+
+
+def test_sources_can_be_switched_off():
+    assert texts(Suggester(TABLE, without=["edits"]), ["a b"]) == ["c", "d"]
+    assert texts(Suggester(TABLE, without=["counts"]), ["a b"]) == ["b", "a"]
+    assert texts(Suggester(TABLE, without=["counts", "edits"]), ["a b"]) == []
+
+
+def test_more_sessions_than_a_batch():
+    sessions = [["a b"], ["b"]] * 50
+    found = Suggester(TABLE).suggest_many(sessions)
+    assert [len(each) for each in found] == [4, 1] * 50  # `a b` has the word `b`
+    assert found[0] == found[98] and found[1] == found[99]
+
+
+def test_sessions_as_text_or_as_queries():
+    assert as_line(["Paris", "<q>"]) == r"paris <q> \<q>"
+    assert as_line("a  b <q> c") == "a b <q> c"
+    assert as_line("▁a ▁b c <q> ▁d") == "a bc <q> d"
+    assert as_line("foo ▁bar baz") == "foo ▁bar baz"  # typed so: pieces would begin with the mark
+    queries = texts(Suggester(TABLE), ["x", "a b"])
+    assert texts(Suggester(TABLE), "old <session> x <q> a b") == queries
+
+
+def test_a_model_needs_its_data():
+    with pytest.raises(InputError, match="give --model and --data together"):
+        Suggester.load(model="checkpoint.pt")
+
+
+def test_no_gpu(monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(InputError, match="no GPU here; leave out --gpu"):
+        Suggester.load(model="checkpoint.pt", data="data-bin", cpu=False)
+
+
+@pytest.mark.parametrize(
+    ("session", "line"),
+    [
+        ("a <q>", "a"),
+        ("<q> a", "a"),
+        ("a <q> <q> b", "a <q> b"),
+        ("a <q> <session> b", "a <session> b"),
+        ("a <session> <q> b", "a <session> b"),
+        ("a <session>", "a"),
+        (["", "a", "  "], "a"),
+        ("Cafe\u0301 PARIS", "café paris"),
+        ("par\udcffis", "par?is"),  # a byte that is no UTF-8
+    ],
+)
+def test_what_people_type(session, line):
+    assert as_line(session) == line
+
+
+@pytest.mark.parametrize("session", ["", "<q>", "<q> <session> <q>", [], ["", " "]])
+def test_a_session_without_a_query(session):
+    with pytest.raises(InputError, match="a session without a query; give at least one"):
+        Suggester(TABLE).suggest(session)
+
+
+def test_what_nobody_asked_has_no_suggestions():
+    assert Suggester(TABLE).suggest(["never"], n=1000) == []
+    assert Suggester(TABLE).suggest_many([]) == []
+
+
+def test_queries_as_typed_get_suggestions_as_typed():
+    table = table_of([[r"\<q>", r"\<q> tag"]])
+    assert texts(Suggester(table, without=["edits"]), ["<q>"]) == ["<q> tag"]
+    assert texts(Suggester(table, without=["edits"]), r"\<q>") == [r"\<q> tag"]
+
+
+@pytest.mark.parametrize("line", ["", "<q>", "<Q> <Session>", "▁", " \n"])
+def test_lines_without_a_query_are_known_before_they_are_asked(line):
+    assert not has_query(line)
+    with pytest.raises(InputError, match="a session without a query"):
+        as_line(line)
+
+
+def test_lines_with_a_query():
+    assert has_query("<q> a") and has_query("a ▁b")
+
+
+# --- one session or many --------------------------------------------------------------------------
+
+
+def test_a_list_of_queries_is_one_session():
+    suggester = Suggester(TABLE)
+    one = suggester.suggest(["d", "a b"])
+    assert one == suggester.suggest(("d", "a b")) == suggester.suggest("d <q> a b")
+    assert suggester.suggest_many([["d", "a b"], "a b"]) == [one, suggester.suggest(["a b"])]
+    assert suggester.suggest_many(["d", "a b"]) == [[], suggester.suggest("a b")]
+
+
+HOW = r"suggest\(session\) takes one session, suggest_many\(sessions\) a list"
+
+
+@pytest.mark.parametrize(
+    "session, message",
+    [
+        ([["ebay"]], "a query is text, not list; "),
+        (["ebay", ("ebay", "motors")], "a query is text, not tuple; "),
+        (["ebay", None], "a query is text, not NoneType; "),
+        ([b"ebay"], "a query is text, not bytes; "),
+        (b"ebay", "a session is a list of queries, not bytes; "),
+        ({"ebay", "motors"}, "a session is a list of queries, not set; "),
+        (None, "a session is a list of queries, not NoneType; "),
+    ],
+)
+def test_what_is_not_one_session(session, message):
+    with pytest.raises(TypeError, match=message + HOW):
+        Suggester(TABLE).suggest(session)
+    with pytest.raises(TypeError, match=message + HOW):
+        Suggester(TABLE).suggest_many([["a"], session])
+    with pytest.raises(TypeError, match=message + HOW):
+        list(Suggester(TABLE).describe([session]))
+
+
+@pytest.mark.parametrize("sessions", ["ebay", b"ebay", None, iter([["ebay"]])])
+def test_what_is_not_many_sessions(sessions):
+    with pytest.raises(TypeError, match="sessions are a list, not .*; " + HOW):
+        Suggester(TABLE).suggest_many(sessions)
+
+
+@pytest.mark.parametrize("word", ["<session>", " <SESSION> ", "<unit3>"])
+def test_earlier_sessions_in_a_list_are_refused(word):
+    with pytest.raises(InputError, match="read as one session; give the queries of the last"):
+        Suggester(TABLE).suggest(["d", word, "a b"])
+
+
+@pytest.mark.parametrize("n", [0, -1])
+def test_fewer_than_one(n):
+    with pytest.raises(InputError, match=f"{n} suggestions were asked for; ask for at least 1"):
+        Suggester(TABLE).suggest(["a b"], n)
+    with pytest.raises(TypeError):
+        Suggester(TABLE).suggest(["a b"], 1.5)
+
+
+@pytest.mark.parametrize("symbol", ["<s>", "<PAD>", "</s>", "<unk>", "MadeUpWord0000"])
+def test_typed_symbols_are_words(symbol):
+    """Those of fairseq; in a line, separators are meant as such."""
+    escaped = "\\" + symbol.lower()
+    assert as_line([f"w1 {symbol}", symbol, "<q>"]) == rf"w1 {escaped} <q> {escaped} <q> \<q>"
+    assert as_line(f"w1 {symbol} <q> {symbol}") == f"w1 {escaped} <q> {escaped}"
+    assert as_line(f"w1 {escaped} <q> w2") == f"w1 {escaped} <q> w2"
+    assert as_line(f"▁w1 ▁{symbol}") == f"w1 {escaped}"
+    found = Suggester(table_of([[escaped, f"b {escaped}"]])).suggest([symbol], n=1)
+    assert found[0].text == f"b {symbol.lower()}"  # as it would be typed
+
+
+def test_byte_order_marks_and_nul_are_dropped():
+    for session in ("\ufeffa\0 b <q> c", ["\ufeffa\0 b", "\0", "c"], "\ufeff▁a ▁b <q> ▁c"):
+        assert as_line(session) == "a b <q> c"
+    assert not has_query("\ufeff\0 <q>")
