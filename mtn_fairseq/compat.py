@@ -1,16 +1,26 @@
 """What versions of torch and fairseq need. Each entry says which version, and why."""
 
+import atexit
 import fileinput
 import logging
+import queue
 import sys
+import time
 from argparse import Namespace
+from contextlib import redirect_stdout, suppress
 from copy import deepcopy
 from functools import wraps
 from pathlib import Path
-from typing import Any, Iterator, List
+from typing import Any, Callable, Iterator, List
+from weakref import WeakSet
 
 import numpy as np
 import torch
+
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.files.standard_streams import standard_output
+
+SECONDS_TO_STOP = 10.0  # enough to read a batch; then Python ends as it would
 
 
 def allow_plain_types_in_checkpoints() -> None:
@@ -80,8 +90,19 @@ def write_checkpoints_in_one_step() -> None:
         with replacing(filename) as temporary, open(temporary, "wb") as stream:
             torch.save(obj, stream)
 
+    verify = checkpoint_utils.verify_checkpoint_directory
+
+    @wraps(verify)
+    def verify_in_one_line(save_dir: str) -> None:
+        try:
+            verify(save_dir)
+        except OSError as error:
+            reason = f"no checkpoints can be saved here ({error.strerror})"
+            raise InputError(reason, "pass another --save-dir", save_dir) from None
+
     PathManager.copy = staticmethod(copy)
     checkpoint_utils.torch_persistent_save = save
+    checkpoint_utils.verify_checkpoint_directory = verify_in_one_line
 
 
 def resume_with_the_same_dictionary() -> None:
@@ -104,7 +125,12 @@ def resume_with_the_same_dictionary() -> None:
 
         if hasattr(self.task, "check_state_dict") and not self.checkpoint_suffix:
             chosen_by_rank_0(self, check)
-        return load(self, filename, *args, **options)
+        try:
+            return load(self, filename, *args, **options)
+        except SystemExit as refused:  # see checkpoints/foreign.py, which does not know the file
+            if isinstance(refused, InputError) or not isinstance(refused.code, str):
+                raise
+            raise SystemExit(f"{filename}: {refused.code}") from None
 
     Trainer.load_checkpoint = load_checked
 
@@ -183,6 +209,57 @@ def load_whole_checkpoints() -> None:
     )
 
 
+def stop_reading_ahead_at_the_end() -> None:
+    """fairseq, all versions: the thread that reads batches ahead is still at it when training ends
+    within an epoch.
+
+    Python, up to 3.13 at least, stops such a thread when it ends, wherever the thread is. Within
+    torch, that aborts the process (exit code 134) after its work is done.
+    """
+    from fairseq.data.iterators import BackgroundConsumer
+
+    started: WeakSet[BackgroundConsumer] = WeakSet()
+    start = BackgroundConsumer.start
+
+    @wraps(start)
+    def start_remembered(self: BackgroundConsumer) -> None:
+        started.add(self)
+        start(self)
+
+    def stop() -> None:
+        deadline = time.monotonic() + SECONDS_TO_STOP
+        for reader in list(started):
+            reader._max_len = 0  # it ends after the batch that it reads now
+            while reader.is_alive() and time.monotonic() < deadline:
+                with suppress(queue.Empty):
+                    reader._queue.get(timeout=0.05)  # it may wait for room
+
+    BackgroundConsumer.start = start_remembered
+    atexit.register(stop)
+
+
+def use_standard_streams_as_our_commands_do() -> None:
+    """fairseq, all versions: where standard output is full, or nobody reads it any more,
+    `fairseq-generate` and `-interactive` end in a traceback; where it is closed, in silence.
+    """
+    for name in ("fairseq_cli.generate", "fairseq_cli.interactive", "__main__"):
+        command = sys.modules.get(name)
+        path = str(getattr(command, "__file__", None))
+        if Path(path).parent.name != "fairseq_cli" or not hasattr(command, "main"):
+            continue
+        if Path(path).name in ("generate.py", "interactive.py"):
+            command.main = _with_standard_output(command.main)  # type: ignore[union-attr]
+
+
+def _with_standard_output(main: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(main)
+    def wrapped(*args: Any, **options: Any) -> Any:
+        with standard_output() as out, redirect_stdout(out):
+            return main(*args, **options)
+
+    return wrapped
+
+
 def read_any_bytes_interactively() -> None:
     """fairseq, all versions: `fairseq-interactive` ends at the first byte that is no UTF-8.
 
@@ -198,6 +275,14 @@ def read_any_bytes_interactively() -> None:
 def buffered_read(input: str, buffer_size: int) -> Iterator[List[str]]:
     """fairseq's, with question marks for bytes that are no UTF-8."""
     buffer: List[str] = []
+    if input == "-" and sys.stdin is None:
+        raise InputError("standard input is closed", "leave it open, or pass --input FILE", "-")
+    try:
+        if input != "-":
+            open(input, "rb").close()
+    except OSError as error:
+        reason = f"cannot be read ({error.strerror})"
+        raise InputError(reason, "check --input", input) from None
     with fileinput.input(files=[input], mode="rb") as lines:
         for line in lines:
             text = line.decode("utf-8", "surrogateescape").encode("utf-8", "replace")

@@ -6,6 +6,7 @@ the dictionary (normalise, look for NaN, add up, sort) it does to some dozen. An
 word all hypotheses of a session are one.
 """
 
+import re
 from math import inf
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
@@ -19,11 +20,17 @@ from fairseq.sequence_generator import EnsembleModel, SequenceGenerator
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
+from mtn_preprocess.errors import InputError
+
 from ..modules.copyable_words import NOTHING, SLOTS
 from ..modules.pointer import Pointer
 from .without_unknown import forbids_unknown
 
 Parts = Tuple[EnsembleModel, BeamSearch, int]  # what is asked, what picks, of how many words
+
+# What fairseq and torch say where no score is a number: no hypothesis has ended, not even at the
+# greatest length; there is nothing to draw from.
+_WITHOUT_SCORES = re.compile(r"(\d+) < \1\Z|invalid multinomial distribution")
 
 SPECIALS = 4  # <s>, <pad>, </s>, <unk>: fairseq treats them by index, so they keep their columns
 
@@ -76,6 +83,13 @@ class NarrowSequenceGenerator(SequenceGenerator):
         try:
             with torch.inference_mode():  # a tenth less time for a single session
                 found = super()._generate(sample, prefix_tokens, constraints, bos_token)
+        except (AssertionError, RuntimeError) as error:
+            if not _WITHOUT_SCORES.match(str(error)):
+                raise
+            raise InputError(
+                "the model's scores are not finite (NaN or infinite)",
+                "give an earlier checkpoint, or train again with a smaller --lr or a --clip-norm",
+            ) from error
         finally:
             self.unk_penalty = self.penalty_behind_prefix
             self.narrow[0].share_codes_among(1)  # as anybody else expects the model

@@ -277,11 +277,31 @@ class SessionToQueryTask(TranslationTask):
         self.unknown_words.forget_if_many()
         lines = self._open(src_tokens, to_be_shown=True)
         no_sessions = [place for place, length in enumerate(src_lengths) if not length]
+        if constraints is not None:
+            no_sessions += self._refuse_unknown_constraints(src_tokens, constraints)
         source = self._session_source(
             lines, "input", lines_before=self.lines_answered, no_sessions=no_sessions
         )
         self.lines_answered += len(src_tokens)
         return SessionToQueryDataset(source, self.src_dict, constraints=constraints)
+
+    def _refuse_unknown_constraints(
+        self, src_tokens: List[Tensor], constraints: Tensor
+    ) -> List[int]:
+        """Lines of fairseq-interactive whose --constraints no suggestion can have; made empty.
+
+        Args:
+            constraints: packed by fairseq, in each row a number and the tokens
+        """
+        refused = constraints[:, 1:].eq(self.tgt_dict.unk()).any(1).nonzero().flatten().tolist()
+        for place in refused:
+            logger.warning(
+                f"no suggestions: input:{self.lines_answered + place + 1}: a constraint has a word "
+                "that is not in the dictionary; take it out"
+            )
+            src_tokens[place] = torch.tensor([self.src_dict.eos()])
+            constraints[place] = 0
+        return refused
 
     def build_model(
         self, cfg: FairseqDataclass, from_checkpoint: bool = False
@@ -349,6 +369,11 @@ class SessionToQueryTask(TranslationTask):
             raise InputError(
                 "some of these models copy words, others do not: they have no words in common",
                 "use checkpoints of one kind together",
+            )
+        if len({getattr(model.encoder, "source_context", "session") for model in models}) > 1:
+            raise InputError(
+                "some of these models read the last query only, others the whole session",
+                "use checkpoints of one --source-context together",
             )
         if aligned and self.copies:
             raise InputError(

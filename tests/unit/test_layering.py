@@ -69,7 +69,7 @@ ALLOWED = {
     "mtn_fairseq.criterions": (*TORCH, "fairseq"),
     "mtn_fairseq.optim": (*TORCH, "fairseq"),
     # modules for what beam search moves along, and for what is copied
-    "mtn_fairseq.generation": ("mtn_fairseq.modules", *TORCH, "fairseq"),
+    "mtn_fairseq.generation": (*TEXT_LAYER, *TORCH, "mtn_fairseq.modules", "fairseq"),
     "mtn_fairseq.scoring": (*TEXT_LAYER, *TORCH, "mtn_evaluation", "fairseq"),
     "mtn_fairseq.tasks": (
         *TEXT_LAYER,
