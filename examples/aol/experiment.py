@@ -11,7 +11,7 @@ import argparse
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "aol_small"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "experiments/aol_small"))
 
 from experiment import Experiment, run_or_print
 from plan import Plan

@@ -14,6 +14,7 @@ shift
 root=$(cd "$(dirname "$0")/../.." && pwd)
 python=${PYTHON:-$([ -x "$root/.venv/bin/python" ] && echo "$root/.venv/bin/python" || echo python3)}
 bin=$(dirname "$("$python" -c 'import sys; print(sys.executable)')")
+export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-PASSIVE}"  # beside other work: docs/speed.md
 export PATH="$bin:$PATH"  # the launcher has to be that of the same environment
 
 # Section 5.2 of the paper: the schedule of the original Transformer, whose rate is at its highest,

@@ -8,12 +8,14 @@ import sys
 from pathlib import Path
 from typing import Dict, List, Optional
 
-import mtn_fairseq
 from mtn_evaluation import Suggestions, read_generate_log, score
+from mtn_preprocess.commands.user_dir import plugin_folder
 from mtn_sample_log import Yardstick, read_pairs
 
 ROOT = Path(__file__).resolve().parents[2]
-USER_DIR = "$(mtn-user-dir)"  # as it is printed; running it takes seconds, each time
+USER_DIR = "$(mtn-user-dir)"  # as it is printed
+# Where other work keeps the cores busy, threads that wait for each other must not do so in a loop.
+SETTING = {"OMP_WAIT_POLICY": "PASSIVE"}
 PLUGIN = f'--user-dir "{USER_DIR}" --task session_to_query'
 
 # What of fairseq's long output a reader wants to see; all of it is kept in a file.
@@ -104,12 +106,12 @@ def title(text: str) -> None:
 
 def command(line: str, keep: Optional[Path] = None) -> None:
     """Print a command and run it; with `keep`, its whole output goes there, progress is shown."""
-    print(f"$ {line}", flush=True)
-    plugin = str(Path(mtn_fairseq.__file__).parent)
-    words = [word.replace(USER_DIR, plugin) for word in shlex.split(line)]
+    settings = SETTING if line.startswith(("fairseq-train", "fairseq-generate")) else {}
+    print("$ " + "".join(f"{k}={v} " for k, v in settings.items()) + line, flush=True)
+    words = [word.replace(USER_DIR, str(plugin_folder())) for word in shlex.split(line)]
     # The commands of the environment that runs this script, whether it is activated or not.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1"}
+    environment = {**settings, **os.environ, "PATH": path, "PYTHONUNBUFFERED": "1"}
     if keep is None:
         subprocess.run(words, check=True, env=environment)
         return

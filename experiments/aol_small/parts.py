@@ -12,12 +12,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Callable, Iterable, List, Optional
 
-import mtn_fairseq
+from mtn_preprocess.commands.user_dir import plugin_folder
 from mtn_preprocess.files.result_file import write_result_file
 
 ROOT = Path(__file__).resolve().parents[2]
 DONE = "done"
-_USER_DIR = "$(mtn-user-dir)"  # as it is printed; running it takes seconds, each time
+_USER_DIR = "$(mtn-user-dir)"  # as it is printed
 PLUGIN = f'--user-dir "{_USER_DIR}" --task session_to_query'
 _VALID_LOSS = re.compile(r"\| valid \|.*?\| nll_loss (\S+) ")
 _DIVERGED = "FloatingPointError: gradients are Nan/Inf"  # fairseq-train's last words
@@ -158,15 +158,14 @@ def write_whole(path: Path, text: str) -> None:
 
 def words_of(command: str) -> List[str]:
     """As the shell would split it, with the folder of the plugin in its place."""
-    folder = str(Path(mtn_fairseq.__file__).parent)
-    return [word.replace(_USER_DIR, folder) for word in shlex.split(command)]
+    return [word.replace(_USER_DIR, str(plugin_folder())) for word in shlex.split(command)]
 
 
 def environment() -> dict:
     """The commands of the environment that runs this, one core each."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     one_core = {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-    return {**os.environ, "PATH": path, **one_core, **_KEEP_MEMORY}
+    return {"OMP_WAIT_POLICY": "PASSIVE", **os.environ, "PATH": path, **one_core, **_KEEP_MEMORY}
 
 
 def tell(text: str) -> None:

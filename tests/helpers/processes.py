@@ -46,6 +46,7 @@ def environment(variables):
         "PATH": os.pathsep.join([str(BIN), os.environ["PATH"]]),
         "PYTHONPATH": PYTHONPATH,
         "OMP_NUM_THREADS": "1",
+        "OMP_WAIT_POLICY": "PASSIVE",
         **variables,
     }
 

@@ -165,6 +165,23 @@ def test_user_dir_of_an_installed_wheel(wheel, tmp_path):
     assert (site / "mtn_fairseq" / "__init__.py").is_file()
 
 
+def test_user_dir_of_a_checkout_that_is_not_installed():
+    """The rooms that the plugin needs are found beside it."""
+    program = """
+import sys
+from argparse import Namespace
+
+sys.meta_path = [finder for finder in sys.meta_path if "editable" not in repr(finder).lower()]
+from fairseq.tasks import TASK_REGISTRY
+from fairseq.utils import import_user_module
+
+import_user_module(Namespace(user_dir=sys.argv[1]))
+print("session_to_query" in TASK_REGISTRY, sys.modules["mtn_preprocess"].__file__)
+"""
+    said = run(sys.executable, "-c", program, ROOT / "mtn_fairseq", cwd="/", PYTHONPATH="")
+    assert said.splitlines()[-1] == f"True {ROOT}/preprocess/mtn_preprocess/__init__.py"
+
+
 def requirements(metadata, python, extra=""):
     """The requirements of the metadata that hold for a Python version and an extra."""
     stated = Parser().parsestr(metadata).get_all("Requires-Dist")

@@ -17,13 +17,19 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         epilog='Example: fairseq-train data-bin --user-dir "$(mtn-user-dir)" '
         "--task session_to_query --arch mtn",
     ).parse_args(argv)
-    # Looked for, not imported: that would import fairseq. And not resolve()d: fairseq compares this
-    # path with the one the package was imported by, and a followed symlink would make them differ.
+    with standard_output() as out:
+        out.write(f"{plugin_folder()}\n")
+
+
+def plugin_folder() -> Path:
+    """Looked for, not imported: that would import fairseq.
+
+    Nor are links followed: fairseq compares the path with the one the package was imported by.
+    """
     plugin = find_spec("mtn_fairseq")
     if plugin is None or plugin.origin is None:
         raise InputError("mtn_fairseq is not installed here", "install it: pip install .")
-    with standard_output() as out:
-        out.write(f"{Path(plugin.origin).absolute().parent}\n")
+    return Path(plugin.origin).absolute().parent
 
 
 if __name__ == "__main__":
