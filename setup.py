@@ -65,7 +65,7 @@ setup(
             "mtn-sample-log = mtn_sample_log.cli:main",
             "mtn-suggest = mtn_serving.commands.suggest:main",
             "mtn-user-dir = mtn_preprocess.commands.user_dir:main",
-            "mtn-yardstick = mtn_evaluation.commands.yardstick:main",
+            "mtn-yardstick = mtn_serving.commands.yardstick:main",
         ],
     },
     zip_safe=False,  # fairseq's --user-dir wants a real folder

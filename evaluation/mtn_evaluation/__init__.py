@@ -8,7 +8,7 @@
     paired_bootstrap    intervals of differences
     perplexity          from the scores of the next queries themselves
     same_test_set       refuses systems of different test sets
-    commands            mtn-evaluate, mtn-yardstick
+    commands            mtn-evaluate
 
 No torch, no fairseq.
 """

@@ -12,10 +12,11 @@ import os
 import re
 from itertools import islice
 from pathlib import Path
-from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, TextIO, Tuple
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.standard_streams import standard_input
+from mtn_preprocess.text.session_pairs import Pair
 from mtn_preprocess.text.text_checks import numbered_lines
 from mtn_preprocess.text.word_pieces import decode_pieces
 
@@ -276,3 +277,14 @@ def _numbered(indices: Iterable[int], count: int) -> str:
     if count == 1:
         return f"pair {shown} is"
     return f"{count} pairs ({shown}{', …' if count > _SHOWN else ''}) are"
+
+
+def write_suggestions(
+    number: int, pair: Pair, ranked: Sequence[Tuple[str, float]], out: TextIO
+) -> None:
+    """As `fairseq-generate` prints them, but for the P line: a query is scored as a whole."""
+    out.write(f"S-{number}\t{pair.source}\nT-{number}\t{pair.next_query}\n")
+    # Nothing to suggest is an answer too, and takes a rank.
+    for query, score in ranked or [("", 0.0)]:
+        out.write(f"H-{number}\t{score:.6f}\t{query}\nD-{number}\t{score:.6f}\t{query}\n")
+        out.write(f"P-{number}\t{score:.4f}\n")

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set
 
 from mtn_preprocess.text.session_pairs import Pair
-from mtn_preprocess.text.session_text import is_separator, last_session, split_units
+from mtn_preprocess.text.session_text import is_separator, queries_of
 from mtn_preprocess.text.text_checks import session_lines
 from mtn_preprocess.text.word_pieces import decode_pieces
 
@@ -67,7 +67,7 @@ def _all_queries(prefix: str) -> Iterator[str]:
     files = [whole] if whole.is_file() else [Path(f"{prefix}.{end}") for end in ("session", "next")]
     for path in files:
         for _, line in session_lines(path):
-            yield from split_units(last_session(decode_pieces(line)), level=1)
+            yield from queries_of(decode_pieces(line))
 
 
 def _label(number: int) -> str:

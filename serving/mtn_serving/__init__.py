@@ -14,7 +14,7 @@ kept_folder            folders of results: a header, checksums, whole or not at 
 array_folder           such folders of arrays, which open by memory map
 engine                 the door to a trained model
 torch_engine           the plugin in that door: the only part that imports torch and fairseq
-commands               mtn-count-next, mtn-fit-ranker, mtn-suggest
+commands               mtn-count-next, mtn-fit-ranker, mtn-suggest; mtn-yardstick, the baselines
 """
 
 from .suggester import Suggester, Suggestion

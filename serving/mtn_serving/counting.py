@@ -12,7 +12,7 @@ import numpy as np
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_pairs import Pair
 
-from .next_queries import NextQueries, context_key
+from .next_queries import Followers, NextQueries, context_key
 from .ranked_lists import RankedLists
 from .text_pool import TextPool
 from .word_changes import change_between
@@ -49,6 +49,14 @@ def count_next_queries(
             )
         tally.add(pair, user)
     return tally.table(min_users)
+
+
+def count_followers(pairs: Iterable[Pair], longest: int) -> Followers:
+    """The part of the table that baselines need."""
+    tally = _Tally(longest)
+    for pair in pairs:
+        tally.add(pair)
+    return tally.followers(np.arange(len(tally.numbers)))[0]
 
 
 class _Tally:
@@ -90,21 +98,23 @@ class _Tally:
             self.lengths.append(length)
         return number
 
-    def table(self, min_users: int) -> NextQueries:
-        kept = self._kept(min_users)
+    def followers(self, kept: np.ndarray) -> Tuple[Followers, np.ndarray]:
+        """Of the kept queries, and the new number of each: their order is that of the texts."""
         texts = list(self.numbers)
-        order = sorted(np.flatnonzero(kept).tolist(), key=texts.__getitem__)
-        new = np.full(len(texts), _NONE, dtype=np.int64)  # numbers in the order of texts
+        order = sorted(kept.tolist(), key=texts.__getitem__)
+        new = np.full(len(texts), _NONE, dtype=np.int64)
         new[order] = np.arange(len(order))
-        pool = TextPool.of(texts[old] for old in order)
-
         followed, following = np.asarray(self.followed), new[np.asarray(self.following)]
         keys, renumbered = self._renumber_contexts(new, followed[following != _NONE])
         both = (renumbered[followed] != _NONE) & (following != _NONE)
-        followers = RankedLists.count(renumbered[followed[both]], following[both], len(keys))
+        lists = RankedLists.count(renumbered[followed[both]], following[both], len(keys))
+        return Followers(TextPool.of(texts[old] for old in order), keys, lists), new
 
-        single = np.asarray(self.lengths)[followed] == 1
-        asked_next = _frequencies(following[single], len(pool))
+    def table(self, min_users: int) -> NextQueries:
+        counted, new = self.followers(np.flatnonzero(self._kept(min_users)))
+        pool, keys, followers = counted.queries, counted.context_keys, counted.followers
+        single = np.asarray(self.lengths)[np.asarray(self.followed)] == 1
+        asked_next = _frequencies(new[np.asarray(self.following)][single], len(pool))
         asked = asked_next + _frequencies(new[np.asarray(self.opening)], len(pool))
         changes = _changes(pool, keys, followers)
         words = TextPool.of(
@@ -117,7 +127,7 @@ class _Tally:
             "contexts": len(keys),
             "longest_context": self.longest,
             "min_users": min_users,
-            "queries_of_too_few_users": len(texts) - len(pool),
+            "queries_of_too_few_users": len(self.numbers) - len(pool),
         }
         arrays = {
             "context_keys": keys,
@@ -155,7 +165,7 @@ class _Tally:
         lengths = np.asarray(self.lengths)
         new = np.full(len(old_keys), _NONE, dtype=np.int64)
         keys: List[np.ndarray] = [np.empty(0, np.uint64)]
-        for length in range(1, self.longest + 1):
+        for length in range(1, int(lengths.max(initial=0)) + 1):
             here = np.flatnonzero(useful & (lengths == length))
             above = np.full(len(here), _NONE) if length == 1 else new[shorter[here]]
             if length > 1:

@@ -40,50 +40,17 @@ _ALIKE = {
 KIND = Kind("next queries", 2, "mtn-count-next", frozenset(map(file_of, _TYPES)))
 
 
-class NextQueries:
-    """The table.
-
-    Queries, and words or short stretches of words, are numbered in the order of code points.
+class Followers:
+    """What followed the last query, the last two, …, and how often.
 
     Args:
-        facts: how it was made
-        arrays: all of the table
-        folder: where it is kept, for messages
+        queries: in the order of code points, by which they are numbered
+        context_keys: sorted; see `context_key`
+        followers: for each context, numbers of queries
     """
 
-    def __init__(
-        self, facts: Dict[str, Any], arrays: Dict[str, np.ndarray], folder: Optional[Path] = None
-    ) -> None:
-        self.facts = facts
-        damaged = partial(InputError, "damaged", KIND.again, folder)
-        pools = {name: TextPool.from_arrays(arrays, name, damaged) for name in _POOLS}
-        self.queries, self.words = pools["queries"], pools["words"]
-        self.followers, self.queries_of_word, self.changes = (
-            RankedLists.from_arrays(arrays, name, len(pools[of]), damaged)
-            for name, of in _LISTS.items()
-        )
-        self.context_keys = arrays["context_keys"]  # sorted; see `context_key`
-        self.asked = arrays["asked"]  # how often each query was asked
-        self.asked_next = arrays["asked_next"]  # ... but as the first of its session
-
-    def save(self, folder: Path) -> None:
-        arrays = {name: getattr(self, name) for name in _PLAIN}
-        for name in (*_POOLS, *_LISTS):
-            arrays.update(getattr(self, name).arrays(name))
-        save_arrays(folder, KIND, self.facts, arrays, _TYPES)
-
-    @classmethod
-    def open(cls, folder: Path, verify: bool = False) -> "NextQueries":
-        """At once, whatever its size: what is asked of it is checked then.
-
-        Args:
-            verify: read all of it first, and compare it with what was written
-        """
-        header, arrays = open_arrays(Path(folder), KIND, _TYPES, verify)
-        for name, other in _ALIKE.items():
-            if len(arrays[name]) != len(arrays[other]):
-                raise InputError(f"not of the length of {other}", KIND.again, folder)
-        return cls(header, arrays, folder)
+    def __init__(self, queries: TextPool, context_keys: np.ndarray, followers: RankedLists) -> None:
+        self.queries, self.context_keys, self.followers = queries, context_keys, followers
 
     def contexts(self, session: Sequence[str]) -> List[int]:
         """Numbers of the last query, the last two, … as far as they were seen in training."""
@@ -115,6 +82,52 @@ class NextQueries:
             for item, count in zip(items[:most].tolist(), counts[:most].tolist()):
                 ranked.setdefault(item, count / total)
         return [(self.queries[item], share) for item, share in list(ranked.items())[:most]]
+
+
+class NextQueries(Followers):
+    """The table.
+
+    Queries, and words or short stretches of words, are numbered in the order of code points.
+
+    Args:
+        facts: how it was made
+        arrays: all of the table
+        folder: where it is kept, for messages
+    """
+
+    def __init__(
+        self, facts: Dict[str, Any], arrays: Dict[str, np.ndarray], folder: Optional[Path] = None
+    ) -> None:
+        self.facts = facts
+        damaged = partial(InputError, "damaged", KIND.again, folder)
+        pools = {name: TextPool.from_arrays(arrays, name, damaged) for name in _POOLS}
+        followers, self.queries_of_word, self.changes = (
+            RankedLists.from_arrays(arrays, name, len(pools[of]), damaged)
+            for name, of in _LISTS.items()
+        )
+        super().__init__(pools["queries"], arrays["context_keys"], followers)
+        self.words = pools["words"]
+        self.asked = arrays["asked"]  # how often each query was asked
+        self.asked_next = arrays["asked_next"]  # ... but as the first of its session
+
+    def save(self, folder: Path) -> None:
+        arrays = {name: getattr(self, name) for name in _PLAIN}
+        for name in (*_POOLS, *_LISTS):
+            arrays.update(getattr(self, name).arrays(name))
+        save_arrays(folder, KIND, self.facts, arrays, _TYPES)
+
+    @classmethod
+    def open(cls, folder: Path, verify: bool = False) -> "NextQueries":
+        """At once, whatever its size: what is asked of it is checked then.
+
+        Args:
+            verify: read all of it first, and compare it with what was written
+        """
+        header, arrays = open_arrays(Path(folder), KIND, _TYPES, verify)
+        for name, other in _ALIKE.items():
+            if len(arrays[name]) != len(arrays[other]):
+                raise InputError(f"not of the length of {other}", KIND.again, folder)
+        return cls(header, arrays, folder)
 
 
 def context_key(shorter: Optional[int], query: int) -> int:

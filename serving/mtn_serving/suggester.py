@@ -30,8 +30,7 @@ from mtn_preprocess.text.session_text import (
     escape_symbols,
     is_separator,
     join_units,
-    last_session,
-    split_units,
+    queries_of,
     without_unseen,
 )
 from mtn_preprocess.text.word_pieces import WORD_START, decode_pieces
@@ -234,10 +233,6 @@ def _as_typed(suggestion: Suggestion, session: Session) -> Suggestion:
 def batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     for start in range(0, len(items), _AT_ONCE):
         yield items[start : start + _AT_ONCE]
-
-
-def queries_of(line: str) -> List[str]:
-    return split_units(last_session(line), level=1)
 
 
 def as_line(session: Session) -> str:

@@ -7,7 +7,7 @@ from processes import run
 
 from mtn_evaluation import read_generate_log, score
 
-COMMAND = f"{sys.executable} -m mtn_evaluation.commands.yardstick"
+COMMAND = f"{sys.executable} -m mtn_serving.commands.yardstick"
 
 
 @pytest.fixture

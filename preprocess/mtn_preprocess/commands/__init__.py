@@ -2,6 +2,7 @@
 
 flag_types   values of flags
 interrupts   Ctrl-C
+notes        what is said on standard error
 time_left    progress of long work
 check_text   mtn-check-text
 user_dir     mtn-user-dir

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Iterator, List, NamedTuple
 
 from mtn_preprocess.errors import InputError
-from mtn_preprocess.text.session_text import last_session, split_units
+from mtn_preprocess.text.session_text import queries_of
 from mtn_preprocess.text.text_checks import check_next_query, check_session, numbered_lines
 
 
@@ -16,8 +16,7 @@ class Pair(NamedTuple):
     next_query: str
 
     def queries(self) -> List[str]:
-        """Of the session in progress; a history before it is not looked at."""
-        return split_units(last_session(self.source), level=1)
+        return queries_of(self.source)
 
 
 def read_pairs(prefix: str) -> Iterator[Pair]:

@@ -84,6 +84,11 @@ def last_session(line: str) -> str:
     return " ".join(words[above[-1] + 1 :] if above else words)
 
 
+def queries_of(line: str) -> List[str]:
+    """The queries of the session in progress; a history before it is not looked at."""
+    return split_units(last_session(line), level=1)
+
+
 def is_separator(word: str) -> bool:
     # Nearly all words are told by their first character, which is several times as fast.
     return word.startswith("<") and re.fullmatch(_SEPARATORS, word) is not None

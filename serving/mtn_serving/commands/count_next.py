@@ -1,12 +1,12 @@
 """`mtn-count-next`: count what people asked next, into a table that opens by memory map."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Iterator, Optional, Sequence
 
 from mtn_preprocess.commands.flag_types import at_least_1
 from mtn_preprocess.commands.interrupts import interruptible
+from mtn_preprocess.commands.notes import counted, notes_of
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_pairs import Pair, read_pairs
 from mtn_preprocess.text.text_checks import numbered_lines
@@ -16,7 +16,7 @@ from ..counting import LONGEST_CONTEXT, MOST_USERS, count_next_queries
 from ..kept_folder import check_output
 from ..next_queries import KIND
 
-PROGRESS_EVERY = 1_000_000  # pairs
+_say = notes_of("mtn-count-next")
 
 
 def run(train: str, output: str, min_users: int, longest: int) -> None:
@@ -29,7 +29,7 @@ def run(train: str, output: str, min_users: int, longest: int) -> None:
             users,
         )
     table = count_next_queries(
-        _with_progress(train),
+        (Pair(*map(decode_pieces, pair)) for pair in counted(read_pairs(train), "pairs", _say)),
         read_users(users) if users.is_file() else None,
         min_users,
         longest,
@@ -52,18 +52,6 @@ def read_users(path: Path) -> Iterator[int]:
         if not line.strip().isdecimal() or int(line) >= MOST_USERS:
             raise InputError("not a number of a user", "prepare the text again", path, number)
         yield int(line)
-
-
-def _with_progress(train: str) -> Iterator[Pair]:
-    number = 0
-    for number, pair in enumerate(read_pairs(train), 1):
-        yield Pair(*map(decode_pieces, pair))
-        if number % PROGRESS_EVERY == 0:
-            _say(f"{number:,} pairs so far")
-
-
-def _say(note: str) -> None:
-    print(f"mtn-count-next: {note}", file=sys.stderr)
 
 
 @interruptible

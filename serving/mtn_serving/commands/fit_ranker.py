@@ -1,12 +1,12 @@
 """`mtn-fit-ranker`: learn to rank on validation text, and say what each source brings."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence
 
 from mtn_evaluation.suggestion_scores import score_lists
 from mtn_preprocess.commands.interrupts import interruptible
+from mtn_preprocess.commands.notes import notes_of
 from mtn_preprocess.commands.time_left import TimeLeft
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.standard_streams import standard_output
@@ -31,6 +31,9 @@ from ..suggester import Described, Suggester, batches
 from .suggester_flags import add_suggester_flags, suggester_of
 
 FIGURES = ("bleu", "exact", f"mrr@{AT}", f"hit@{AT}")
+
+
+_say = notes_of("mtn-fit-ranker")
 
 
 def run(suggester: Suggester, valid: str, output: str, seed: int) -> List[str]:
@@ -110,10 +113,6 @@ def what_paid(whole: float, without: Dict[str, float]) -> List[str]:
         f"{', '.join(useless)} did not pay: without {one}, {measure} is no lower; try "
         + " or ".join(f"--without {source}" for source in useless)
     ]
-
-
-def _say(note: str) -> None:
-    print(f"mtn-fit-ranker: {note}", file=sys.stderr)
 
 
 @interruptible

@@ -2,39 +2,30 @@
 
 import argparse
 import json
-import sys
 from typing import Iterable, Iterator, Optional, Sequence, TextIO
 
+from mtn_evaluation.generate_log import write_suggestions
 from mtn_preprocess.commands.flag_types import at_least_1
 from mtn_preprocess.commands.interrupts import interruptible
+from mtn_preprocess.commands.notes import notes_of
 from mtn_preprocess.commands.time_left import TimeLeft
 from mtn_preprocess.files.standard_streams import standard_input, standard_output
 from mtn_preprocess.text.session_pairs import Pair, read_pairs
 from mtn_preprocess.text.word_pieces import decode_pieces
 
-from ..suggester import Suggester, Suggestion, as_line, batches, has_query
+from ..suggester import Suggester, as_line, batches, has_query
 from .suggester_flags import add_suggester_flags, suggester_of
-
-
-def write_suggestions(
-    number: int, pair: Pair, suggestions: Sequence[Suggestion], out: TextIO
-) -> None:
-    """As `fairseq-generate` prints them, but for the P line: a query is scored as a whole."""
-    out.write(f"S-{number}\t{pair.source}\nT-{number}\t{pair.next_query}\n")
-    # Nothing to suggest is an answer too, and takes a rank.
-    for text, score in [(each.text, each.score) for each in suggestions] or [("", 0.0)]:
-        out.write(f"H-{number}\t{score:.6f}\t{text}\nD-{number}\t{score:.6f}\t{text}\n")
-        out.write(f"P-{number}\t{score:.4f}\n")
 
 
 def answer_test(suggester: Suggester, test: str, nbest: int, out: TextIO) -> None:
     pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(test)]
-    progress = TimeLeft(_say)
+    progress = TimeLeft(notes_of("mtn-suggest"))
     number = 0
     for batch in batches(pairs):
         found = suggester.suggest_many([pair.source for pair in batch], nbest)
         for pair, suggestions in zip(batch, found):
-            write_suggestions(number, pair, suggestions, out)
+            ranked = [(each.text, each.score) for each in suggestions]
+            write_suggestions(number, pair, ranked, out)
             number += 1
         progress("pairs", number, len(pairs))
     # The last line, as `fairseq-generate` has one: nothing was cut off, and how long lists may be.
@@ -66,10 +57,6 @@ def typed_lines() -> Iterator[str]:
     """Those of standard input."""
     with standard_input(errors="surrogateescape") as lines:
         yield from lines
-
-
-def _say(note: str) -> None:
-    print(f"mtn-suggest: {note}", file=sys.stderr)
 
 
 @interruptible

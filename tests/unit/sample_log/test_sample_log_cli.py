@@ -211,7 +211,7 @@ def test_only_the_current_session_counts(tmp_path):
         (b"london\n", b"london map\nparis\n", "a.session:2: line missing"),
         (b"london\nl\xff\n", b"london map\nparis\n", "a.session:2: not UTF-8"),
         (b"london\nunheard of\n", b"london map\nparis\n", "a.session:2: not a session"),
-        (b"london\n<q>\n", b"london map\nparis\n", "a.session:2: not a session"),
+        (b"london\n<q>\n", b"london map\nparis\n", "a.session:2: only separators"),
         (b"", b"", "no pairs"),
     ],
 )

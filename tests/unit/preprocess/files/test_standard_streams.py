@@ -8,12 +8,11 @@ from types import SimpleNamespace
 import pytest
 from scoring_logs import Answer, write_text
 
-from mtn_evaluation.commands import yardstick
 from mtn_preprocess import log_to_sessions
 from mtn_preprocess.commands import check_text, user_dir
 from mtn_preprocess.errors import InputError
 from mtn_sample_log import cli as sample_log
-from mtn_serving.commands import suggest
+from mtn_serving.commands import suggest, yardstick
 
 COMMANDS = {
     "check-text": (check_text.main, ["{folder}/test"]),

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtn_evaluation import read_generate_log
-from mtn_evaluation.commands import yardstick
-from mtn_evaluation.commands.yardstick import METHODS, main, run
+from mtn_preprocess.commands import notes
 from mtn_preprocess.errors import InputError
+from mtn_serving.commands import yardstick
+from mtn_serving.commands.yardstick import METHODS, main, run
+from mtn_serving.counting import count_followers
 
 ECHO = -math.inf
 HALF, THIRD, QUARTER = math.log(1 / 2), math.log(1 / 3), math.log(1 / 4)
@@ -265,17 +267,24 @@ def test_bad_text_is_refused_before_anything_is_written(tmp_path, spoiled, what)
 
 
 def test_progress(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(yardstick, "PROGRESS_EVERY", 3)
+    monkeypatch.setattr(notes, "PROGRESS_EVERY", 3)
     answers(tmp_path, "last", SESSIONS, [["a"]])
-    notes = capsys.readouterr().err.splitlines()
+    said = capsys.readouterr().err.splitlines()
     train = tmp_path / "train"
-    assert notes[:2] == [f"mtn-yardstick: {count} pairs of {train} so far" for count in (3, 6)]
-    assert notes[2] == f"mtn-yardstick: 7 pairs of {train}"
+    assert said[:2] == [f"mtn-yardstick: {count} pairs of {train} so far" for count in (3, 6)]
+    assert said[2] == f"mtn-yardstick: 7 pairs of {train}"
 
 
-def test_only_what_is_asked_for_is_kept(tmp_path):
+@pytest.mark.parametrize("method", ["last", "session"])
+def test_only_what_is_asked_for_is_counted(tmp_path, monkeypatch, method):
     """Millions of training pairs must not need millions of counters."""
-    pairs = yardstick.read_pairs(write(tmp_path / "train", unrolled(SESSIONS)))
-    kept = yardstick.rank_followers(pairs, {"a", "x <q> a"}, None, nbest=2)
-    assert kept.keys() == {"a", "x <q> a"}
-    assert [query for query, _ in kept["a"]] == ["b", "c"]
+    counted = []
+
+    def count(pairs, longest):
+        counted.extend(pairs)
+        return count_followers(counted, longest)
+
+    monkeypatch.setattr(yardstick, "count_followers", count)
+    (found,) = answers(tmp_path, method, SESSIONS, [["x", "a"]], nbest=2)
+    assert [pair.source for pair in counted] == ["a", "a", "x <q> a", "a"]
+    assert [query for query, _ in found] == (["b", "c"] if method == "last" else ["c", "b"])
