@@ -10,7 +10,13 @@ from typing import Callable, List, Optional, Sequence, Tuple
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.log_formats import AOL_COLUMNS, ENGINES, FORMATS
-from mtn_preprocess.log_times import AOL_TIME, TIME_FORMATS, TimeRange, says_the_day
+from mtn_preprocess.log_times import (
+    AOL_TIME,
+    TIME_FORMATS,
+    TimeRange,
+    says_the_day,
+    tells_morning_from_afternoon,
+)
 from mtn_preprocess.rules import Rules
 from mtn_preprocess.text.typed_queries import is_pattern, normalise
 
@@ -227,6 +233,11 @@ def _time_format(text: str) -> str:
     if text not in TIME_FORMATS and not says_the_day(text):
         raise argparse.ArgumentTypeError(
             f"{text!r} tells no day: must be {', '.join(TIME_FORMATS)}, or as {AOL_TIME}"
+        )
+    if not tells_morning_from_afternoon(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} would read afternoons as mornings: must have %I with %p for an hour of 12, "
+            "or %H alone for an hour of 24"
         )
     return text
 

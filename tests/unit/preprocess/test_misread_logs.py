@@ -164,6 +164,28 @@ def test_flags_that_make_no_sense(capsys, flags):
     assert f"argument {flags[0]}: must be" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("clock", "good"),
+    [
+        *(("%H:%M:%S %p", False), ("%p %H:%M", False), ("%I:%M:%S", False), ("%I %H:%M %p", False)),
+        *(("%X %p", False), ("%I:%M %p", True), ("%p %I.%M", True), ("%H:%M %%p", True)),
+    ],
+)
+def test_hours_of_which_half_the_day_would_be_lost(capsys, clock, good):
+    """Python reads `03:04:05 PM` as three in the morning by `%H:%M:%S %p`."""
+    flags = ["log", "--output", "x", "--time-format", f"%m/%d/%Y {clock}"]
+    if good:
+        assert settings_from(flags).time_format == flags[-1]
+        return
+    with pytest.raises(SystemExit) as ended:
+        settings_from(flags)
+    assert ended.value.code == 2
+    assert (
+        "would read afternoons as mornings: must have %I with %p for an hour of 12, or %H alone "
+        "for an hour of 24\n"
+    ) in capsys.readouterr().err
+
+
 def test_flags_as_they_are_meant():
     settings = settings_from(["log", "--output", "x"])
     assert settings.max_bad_rows == 5 and settings.time_range is None
