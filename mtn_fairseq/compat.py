@@ -138,21 +138,23 @@ def resume_with_the_same_dictionary() -> None:
 def check_text_before_binarising() -> None:
     """fairseq, all versions: asks a task about training text only, and with --srcdict about none.
 
-    So a test set that is empty, or text with `<pad>` in it, would be binarised.
+    So a test set that is empty, or text with `<pad>` in it or with a separator that the dictionary
+    does not have, would be binarised.
     """
     from fairseq.binarizer import FileBinarizer
 
     from mtn_preprocess.text.text_checks import check_text
 
-    from .data.session_dictionary import SessionDictionary
+    from .data.session_dictionary import SessionDictionary, separators_of
 
     binarise = FileBinarizer.multiprocess_dataset
 
     def binarise_checked(
         input_file: str, dataset_impl: str, binarizer: Any, *args: Any, **options: Any
     ) -> Any:
-        if isinstance(getattr(binarizer, "dict", None), SessionDictionary):
-            check_text(Path(input_file))
+        dictionary = getattr(binarizer, "dict", None)
+        if isinstance(dictionary, SessionDictionary):
+            check_text(Path(input_file), separators_of(dictionary))
         return binarise(input_file, dataset_impl, binarizer, *args, **options)
 
     FileBinarizer.multiprocess_dataset = staticmethod(binarise_checked)

@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any, Callable, Iterable, List, Optional, Set, TextIO, Union
 
@@ -57,7 +58,7 @@ class SessionDictionary(Dictionary):
         but words are added as they are, for that is how fairseq encodes its own output.
         """
         if not add_if_not_exist:
-            line = escape_symbols(without_unseen(line))
+            line = readable(line, self)
         indices = super().encode_line(
             line, line_tokenizer, add_if_not_exist, consumer, append_eos, reverse_order
         )
@@ -85,6 +86,12 @@ class SessionDictionary(Dictionary):
         super().save(f)
         if self.model is not None and isinstance(f, str):
             Path(f).with_name(MODEL).write_bytes(self.model.read_bytes())
+
+
+def readable(line: str, dictionary: Dictionary) -> str:
+    """What somebody typed in the format: no word of it is a symbol of fairseq, or a separator that
+    the dictionary does not have."""
+    return escape_symbols(without_unseen(line), separators_of(dictionary))
 
 
 def fingerprint(dictionary: Dictionary) -> str:
@@ -164,11 +171,15 @@ def _model_beside(filenames: Iterable[str]) -> Optional[Path]:
     return next((model for model in sorted(models) if model.is_file()), None)
 
 
+def separators_of(dictionary: Dictionary) -> List[str]:
+    """Their names, lowest level first; one above a level that is missing separates nothing."""
+    names = takewhile(dictionary.indices.__contains__, map(separator, count(1)))
+    return list(names)
+
+
 def find_separators(dictionary: Dictionary, path: str) -> List[int]:
     """Indices of the separators, by name, lowest level first."""
-    found: List[int] = []
-    while separator(len(found) + 1) in dictionary.indices:
-        found.append(dictionary.index(separator(len(found) + 1)))
+    found = [dictionary.index(name) for name in separators_of(dictionary)]
     if not found:
         raise InputError(
             f"no {QUERY_SEPARATOR} in the dictionary: it is not one of session data",

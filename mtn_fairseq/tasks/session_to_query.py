@@ -22,9 +22,8 @@ from torch import Tensor
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_text import (
     QUERY_SEPARATOR,
-    escape_symbols,
     join_units,
-    without_unseen,
+    without_open_query,
 )
 from mtn_preprocess.text.text_checks import check_session
 from mtn_preprocess.text.word_pieces import MODEL, has_pieces
@@ -38,6 +37,7 @@ from ..data.session_dictionary import (
     build_session_dictionary,
     find_separators,
     fingerprint,
+    readable,
 )
 from ..data.session_sentencepiece import SessionSentencepiece, SessionSentencepieceConfig
 from ..data.session_to_query_dataset import SessionSource, SessionToQueryDataset, TokenLines
@@ -254,13 +254,14 @@ class SessionToQueryTask(TranslationTask):
         """For fairseq-interactive, which has to answer the lines behind a bad one.
 
         A line that is no session is reported and read as an empty one, of length 0: see
-        `inference_step`.
+        `inference_step`. A separator at the end of a line is ignored, as mtn-suggest does.
         """
+        lines = [without_open_query(readable(line, self.src_dict)) for line in lines]
         tokens, lengths = super().get_interactive_tokens_and_lengths(lines, encode_fn)
         for place, line in enumerate(lines):
             before = self.lines_answered + place
             try:
-                check_session(escape_symbols(without_unseen(line)), Path("input"), before + 1)
+                check_session(line, Path("input"), before + 1)
                 opened = self._open([tokens[place]], to_be_shown=False)
                 self._session_source(opened, "input", lines_before=before, quiet=True)
             except InputError as error:

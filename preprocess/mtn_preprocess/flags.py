@@ -6,13 +6,22 @@ from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Callable, List, Optional, Sequence, Tuple
+from typing import List, Optional, Sequence, Tuple
 
+from mtn_preprocess.commands.flag_types import at_least
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.log_formats import AOL_COLUMNS, ENGINES, FORMATS
-from mtn_preprocess.log_times import AOL_TIME, TIME_FORMATS, TimeRange, says_the_day
+from mtn_preprocess.log_times import (
+    AOL_TIME,
+    TIME_FORMATS,
+    TimeRange,
+    says_the_day,
+    tells_morning_from_afternoon,
+)
 from mtn_preprocess.rules import Rules
 from mtn_preprocess.text.typed_queries import is_pattern, normalise
+
+_MOST_THREADS = 1024
 
 
 @dataclass(frozen=True)
@@ -131,10 +140,9 @@ def _add_input(group: argparse._ArgumentGroup) -> None:
 
 def _add_rules(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    positive = _number(float, lambda value: 0 < value < float("inf"), "more than 0, and finite")
     add("--mask-numbers", action="store_true", help="words of digits become <number>")
     add("--mask-emails", action="store_true", help="e-mail addresses become <email>")
-    add("--gap-minutes", type=positive, metavar="M", help="a pause that starts a new session")
+    add("--gap-minutes", type=_minutes, metavar="M", help="a pause that starts a new session")
     add(
         "--block-list",
         type=Path,
@@ -142,15 +150,15 @@ def _add_rules(group: argparse._ArgumentGroup) -> None:
         help="queries with these words are taken out: one word, phrase or /regular expression/ a "
         "line, # for comments",
     )
-    add("--max-query-tokens", type=_at_least(1), metavar="N", help="longer queries are taken out")
+    add("--max-query-tokens", type=at_least(1), metavar="N", help="longer queries are taken out")
     add(
         "--min-users",
-        type=_at_least(1),
+        type=at_least(1),
         metavar="N",
         help="queries that fewer people asked are taken out",
     )
     for name in ("--min-queries", "--max-queries"):
-        add(name, type=_at_least(2), metavar="N", help="of a session, duplicates not counted")
+        add(name, type=at_least(2), metavar="N", help="of a session, duplicates not counted")
     add("--split", type=_shares, metavar="TRAIN,VALID,TEST", help="percentages")
     add(
         "--split-by",
@@ -160,7 +168,7 @@ def _add_rules(group: argparse._ArgumentGroup) -> None:
     add("--seed", type=int, metavar="S", help="another one gives another split")
     add(
         "--history",
-        type=_at_least(0),
+        type=at_least(0),
         metavar="N",
         help="earlier sessions of the user in front of each source, for a third level",
     )
@@ -184,7 +192,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     add("--overwrite", action="store_true", help="replace FOLDER if it holds prepared text")
     add(
         "--sentencepiece",
-        type=_at_least(1),
+        type=at_least(1),
         default=0,
         metavar="V",
         help="train V word pieces on the training split, and write all text in them",
@@ -203,7 +211,12 @@ def _add_engine(group: argparse._ArgumentGroup) -> None:
     add(
         "--memory-limit", default="2GiB", metavar="SIZE", help="of the engine (Spark: the driver's)"
     )
-    add("--threads", type=_at_least(1), metavar="N", help="for DuckDB; all cores if not said")
+    add(
+        "--threads",
+        type=at_least(1, _MOST_THREADS),
+        metavar="N",
+        help="for DuckDB; all cores if not said",
+    )
     add(
         "--scratch",
         type=Path,
@@ -212,21 +225,22 @@ def _add_engine(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def _number(kind: Callable, good: Callable[[float], bool], what: str) -> Callable:
-    def number(text: str) -> float:
-        value = kind(text)
-        if not good(value):  # also refuses "nan"
-            raise argparse.ArgumentTypeError(f"must be {what}, not {text}")
-        return value
-
-    number.__name__ = kind.__name__  # argparse: "invalid int value"
-    return number
+def _minutes(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):  # also refuses "nan"
+        raise argparse.ArgumentTypeError(f"must be more than 0, and finite, not {text}")
+    return value
 
 
 def _time_format(text: str) -> str:
     if text not in TIME_FORMATS and not says_the_day(text):
         raise argparse.ArgumentTypeError(
             f"{text!r} tells no day: must be {', '.join(TIME_FORMATS)}, or as {AOL_TIME}"
+        )
+    if not tells_morning_from_afternoon(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} would read afternoons as mornings: must have %I with %p for an hour of 12, "
+            "or %H alone for an hour of 24"
         )
     return text
 
@@ -264,10 +278,6 @@ def _percentage(text: str) -> Decimal:
     if not good:
         raise argparse.ArgumentTypeError(f"must be a percentage, as 5%, not {text!r}")
     return share
-
-
-def _at_least(least: int) -> Callable:
-    return _number(int, lambda value: value >= least, f"at least {least}")
 
 
 def _shares(text: str) -> Tuple[Decimal, ...]:

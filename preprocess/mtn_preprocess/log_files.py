@@ -76,7 +76,9 @@ def find_log(
     if delimiter and (kind not in ("tsv", "csv") or (kind == "tsv" and sure and delimiter != "\t")):
         reason = f"--delimiter is not for the format {kind}"
         raise InputError(reason, "leave it out, or say --format csv")
-    layouts = [layout_of(file.location, kind, columns, delimiter, sure) for file in files]
+    layouts = [
+        layout_of(file.location, kind, columns, delimiter, sure, time_format) for file in files
+    ]
     # The rest of a header may differ, where its columns are those of the others.
     headers = dict.fromkeys(header for each in layouts for header in each.headers)
     layout = replace(layouts[0], headers=tuple(headers))

@@ -24,7 +24,9 @@ from mtn_preprocess.log_lines import (
     lines_of,
     one_line,
 )
+from mtn_preprocess.log_times import AOL_TIME
 from mtn_preprocess.reasons import Reason
+from mtn_preprocess.time_checks import seconds_of
 
 AOL_WIDTHS = (3, 5)  # the last two columns, rank and address of a click, may be missing
 
@@ -45,6 +47,8 @@ _STARTS = (
     (re.compile(rb"PK\x03\x04"), "a zip archive", "unpack it"),
     (re.compile(rb"BZh[1-9]1AY&SY|\xfd7zXZ"), "packed by bzip2 or xz", "unpack it, or use gzip"),
     (re.compile(rb"\xff\xfe|\xfe\xff"), "UTF-16", "convert it: iconv -f UTF-16 -t UTF-8"),
+    (re.compile(rb"(?:[^\0]\0){4}"), "UTF-16", "convert it: iconv -f UTF-16LE -t UTF-8"),
+    (re.compile(rb"(?:\0[^\0]){4}"), "UTF-16", "convert it: iconv -f UTF-16BE -t UTF-8"),
     (re.compile(rb"PAR1"), "a Parquet file", "say --format parquet"),
 )
 _NAME = re.compile(r"[^\W\d][\w.-]*( [\w.-]+)?")
@@ -56,6 +60,7 @@ def layout_of(
     columns: Tuple[str, str, str],
     delimiter: Optional[str] = None,
     sure: bool = True,
+    time_format: str = AOL_TIME,
 ) -> Layout:
     """The layout of a file.
 
@@ -64,6 +69,7 @@ def layout_of(
         columns: for user, query and time: names, or numbers from 1
         delimiter: between columns, if a user named it
         sure: whether the user said that a file is of this kind; TSV may be CSV if not
+        time_format: by which a row is told from a line of names
     """
     try:
         if kind == "parquet":
@@ -80,7 +86,7 @@ def layout_of(
     if kind == "jsonl":
         return _json_layout(start, columns, location.address)
     tried = _candidates(kind, columns, delimiter, sure)
-    beginnings = [_Beginning.of(start, layout) for layout in tried]
+    beginnings = [_Beginning.of(start, layout, time_format) for layout in tried]
     return _text_layout(_best(beginnings), location.address)
 
 
@@ -123,7 +129,10 @@ def _parquet_layout(location: Location, columns: Tuple[str, str, str]) -> Layout
 
 
 def _json_layout(start: bytes, columns: Tuple[str, str, str], address: str) -> Layout:
-    """Refuses a file in whose beginning a field is never there."""
+    """Refuses an array, and a file in whose beginning a field is never there."""
+    if re.match(rb"\s*\[\s*{", start):
+        remedy = "write one object per line, for example with: jq -c '.[]'"
+        raise InputError("a JSON array", remedy, address)
     there: Set[str] = set()
     for line in start.split(b"\n"):
         try:
@@ -146,16 +155,18 @@ class _Beginning(NamedTuple):
     """The first lines of a file, divided by the delimiter of a layout that may be its own."""
 
     layout: Layout
+    time_format: str
     fault: int  # of the first line
     first: List[str]
     widths: List[int]  # of all lines
 
     @classmethod
-    def of(cls, start: bytes, layout: Layout) -> "_Beginning":
+    def of(cls, start: bytes, layout: Layout, time_format: str = AOL_TIME) -> "_Beginning":
         block = b"\n".join(start.split(b"\n", _LINES)[:_LINES])
         batch = lines_of(block or b"\n", layout)
         rows = [(text or "").split("\t") for text in batch.column("text").to_pylist()]
-        return cls(layout, batch.column("fault")[0].as_py(), rows[0], list(map(len, rows)))
+        fault = batch.column("fault")[0].as_py()
+        return cls(layout, time_format, fault, rows[0], list(map(len, rows)))
 
     @property
     def numbers(self) -> Optional[List[int]]:
@@ -168,7 +179,21 @@ class _Beginning(NamedTuple):
     @property
     def has_no_names(self) -> bool:
         """Whether it is taken for AOL's format without a header."""
-        return self.layout.names == AOL_COLUMNS and not set(AOL_COLUMNS) & set(self.first)
+        return (
+            self.layout.names == AOL_COLUMNS
+            and not set(AOL_COLUMNS) & set(self.first)
+            and not self.has_other_names
+        )
+
+    @property
+    def has_other_names(self) -> bool:
+        """Whether the first line looks like a header: no number, and no time where one would be."""
+        if len(self.first) < len(AOL_COLUMNS) or any(
+            re.match(r"\s*\d", each) for each in self.first
+        ):
+            return False
+        time = self.first[AOL_COLUMNS.index("QueryTime")].strip(" ")
+        return bool(time) and seconds_of(time, self.time_format) is None
 
     def fit(self) -> int:
         """How many lines say that this is the delimiter."""
@@ -192,19 +217,16 @@ def _candidates(
 
 def _best(beginnings: Sequence[_Beginning]) -> _Beginning:
     """The one that fits best; if none does, the one with the most columns, for the message."""
-    best = max(beginnings, key=_Beginning.fit)
-    if best.fit() or best.has_no_names:
-        return best
-    return max(beginnings, key=lambda each: len(each.first))
+    return max(beginnings, key=lambda each: (each.fit(), len(each.first)))
 
 
 def _text_layout(beginning: _Beginning, address: str) -> Layout:
-    layout, fault, first, _ = beginning
+    layout, _, fault, first, _ = beginning
     columns, numbers = layout.names, beginning.numbers
     if beginning.has_no_names:
         return replace(layout, widths=AOL_WIDTHS, headers=_AOL_HEADERS)
     if fault:
-        remedy = "the first line must name the columns; or see --format"
+        remedy = Reason(fault).remedy or "the first line must name the columns; or see --format"
         raise InputError(Reason(fault).text, remedy, address, 1)
     if numbers:
         if max(numbers) > len(first):
@@ -213,7 +235,8 @@ def _text_layout(beginning: _Beginning, address: str) -> Layout:
         return replace(layout, columns=_three(numbers), widths=(len(first),))
     for name in columns:
         if name not in first:
-            there = f"it has {len(first)}{_names_in(first, ': ')}"
+            delimiter = "tabs" if layout.kind == "tsv" else repr(layout.delimiter)
+            there = f"it has {len(first)} between {delimiter}{_names_in(first, ': ')}"
             reason = f"its first line names no column {name!r} ({there})"
             remedy = f"{_SEE_COLUMNS}, --delimiter: names, or numbers from 1"
             raise InputError(reason, remedy, address)

@@ -64,6 +64,15 @@ def says_the_day(time_format: str) -> bool:
     return again.date() == moment.date()
 
 
+def tells_morning_from_afternoon(time_format: str) -> bool:
+    """Whether a format for `strptime` reads an hour of 12 with `%p`, and one of 24 without.
+
+    Python ignores `%p` unless it stands beside `%I`, and takes `%I` alone for the morning.
+    """
+    directives = set(re.findall("%(.)", time_format))
+    return "p" not in directives if "I" not in directives else directives & {"p", "H"} == {"p"}
+
+
 def _from_iso(text: str) -> datetime:
     match = _ISO.fullmatch(text)
     if not match:

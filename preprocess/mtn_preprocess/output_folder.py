@@ -18,7 +18,7 @@ def check_output(folder: Path, ours: Set[str], overwrite: bool) -> None:
         raise InputError("exists already", "choose another --output or pass --overwrite", folder)
     if folder.is_symlink() or not folder.is_dir():
         raise InputError("is not a folder", "choose another --output", folder)
-    foreign = sorted({path.name for path in folder.iterdir()} - ours)
+    foreign = whole_folder.foreign_names(folder, ours)
     if foreign:
         raise InputError(
             f"holds {foreign[0]}, which is not prepared text",

@@ -25,6 +25,7 @@ from mtn_preprocess.output_folder import (
 from mtn_preprocess.progress import Progress
 from mtn_preprocess.reasons import Reason
 from mtn_preprocess.rejects import Rejects
+from mtn_preprocess.rules import SPLITS, Rules
 from mtn_preprocess.session_files import SPLIT_FILES, USERS, WHOLE, SessionFiles
 from mtn_preprocess.sessions import LINES, SCHEMA, SessionBatch
 from mtn_preprocess.splits import count_starts, split_by_hash, split_by_time, time_bounds
@@ -35,6 +36,7 @@ STATS = "stats.json"
 OUR_FILES = {*SPLIT_FILES, WHOLE, USERS, STATS, rejects.NAME, MODEL, manifest.NAME}
 
 _FEW = 50  # sessions: scores on fewer say little
+_LARGE_SHARE = 10  # percent: a split of more would take too much from training
 
 
 def prepare(settings: Settings, progress: Optional[Progress] = None) -> Dict[str, Any]:
@@ -104,7 +106,7 @@ def _write(
                 days.update(np.unique(some["start"].to_numpy() // (24 * 60 * 60)).tolist())
     _refuse_empty(files)
     rejected.show()
-    for warning in [swapped_days(days, log.time_format), *_small_splits(files)]:
+    for warning in [swapped_days(days, log.time_format), *_small_splits(files, rules)]:
         if warning:
             print(f"warning: {warning}", file=sys.stderr)
     stats = account(counts, rules, files, log.is_aols)
@@ -149,17 +151,21 @@ def _refuse_empty(files: SessionFiles) -> None:
             )
 
 
-def _small_splits(files: SessionFiles) -> Iterator[str]:
+def _small_splits(files: SessionFiles, rules: Rules) -> Iterator[str]:
     """Warnings about splits that are too small to measure anything."""
     total = sum(files.sessions.values())
-    for name in files.splits:
-        if name != "train" and files.sessions[name] < _FEW:
-            number = files.sessions[name]
-            yield (
-                f"the {name} split has {number} session{'s' * (number != 1)}, too few to measure "
-                f"anything: of {total:,} in all, --split 80,10,10 would give it about "
-                f"{max(total // 10, 1):,}; or take a longer log"
-            )
+    for name, share in zip(SPLITS, rules.split):
+        number = files.sessions[name]
+        if name == "train" or name not in files.splits or number >= _FEW:
+            continue
+        remedy = "take a longer log"
+        if share < _LARGE_SHARE:
+            more = max(total * _LARGE_SHARE // 100, 1)
+            remedy = f"--split 80,10,10 would give it about {more:,}; or {remedy}"
+        yield (
+            f"the {name} split has {number} session{'s' * (number != 1)}, too few to measure "
+            f"anything: of {total:,} in all, {remedy}"
+        )
 
 
 class Spool:

@@ -36,6 +36,11 @@ class Reason(IntEnum):
     def text(self) -> str:
         return _TEXTS[self]
 
+    @property
+    def remedy(self) -> str:
+        """For a file with many such lines, where there is one; else ""."""
+        return _REMEDIES.get(self, "")
+
 
 KEPT = 0  # no reason: the row stays
 
@@ -62,4 +67,10 @@ _TEXTS = {
     Reason.DUPLICATE: "successive duplicate",
     Reason.SHORT_SESSION: "in a session of too few queries",
     Reason.LONG_SESSION: "in a session of too many queries",
+}
+
+_REMEDIES = {
+    Reason.NOT_UTF8: "if it is Latin-1, convert it: iconv -f latin1 -t UTF-8",
+    Reason.NUL: "if it is UTF-16, convert it: iconv -f UTF-16LE -t UTF-8",
+    Reason.NOT_JSON: "write one object per line, for example with: jq -c .; or see --format",
 }

@@ -113,7 +113,7 @@ class Rejects:
         if reason not in _TIMES:
             lines = "1 line" if number == 1 else f"{number:,} lines"
             what = f"{what}: {lines}: {reason.text}{there}"
-            return InputError(what, remedy + skip, location.address, line)
+            return InputError(what, (reason.remedy or remedy) + skip, location.address, line)
         text = reason.text if number == 1 else reason.text.replace("time", "times")
         values = self._values(fault)
         what = f"{what}: columns found, {number:,} {text}, first: {shown(values[0])}"

@@ -9,6 +9,7 @@ from mtn_preprocess.log_times import AOL_TIME, TIME_FORMATS, TimeRange, time_rea
 _DAYS = (
     *("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%m-%d-%Y", "%d-%m-%Y", "%Y/%m/%d", "%Y.%m.%d"),
     *("%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%d %b %Y", "%d-%b-%Y", "%d/%b/%Y", "%b %d, %Y"),
+    *("%d %B %Y", "%B %d, %Y", "%A, %d %B %Y", "%A, %B %d, %Y", "%a, %b %d, %Y"),
 )
 _CLOCKS = ("%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p", "%H:%M:%S.%f", "%H:%M:%S %z")
 _COMMON = (
@@ -27,7 +28,8 @@ _SHORTER = 3  # so many times shorter is a log whose days and months were taken 
 _EPOCHS = {"epoch": (r"[0-9]{1,11}(?:\.[0-9]*)?", 1), "epoch-ms": (r"[0-9]{4,14}", 1000)}
 _WORDS_OF_TIMES = (
     r"jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|january|february|march|april|august|"
-    r"september|october|november|december|mon|tue|wed|thu|fri|sat|sun|[ap]\.?m\.?|utc|gmt|t|z"
+    r"september|october|november|december|mon|tue|wed|thu|fri|sat|sun|monday|tuesday|wednesday|"
+    r"thursday|friday|saturday|sunday|[ap]\.?m\.?|utc|gmt|t|z"
 )
 _LOOKS_LIKE_A_TIME = re.compile(rf"(?=.*\d)(?:[\d\s/:.,+-]|\b(?:{_WORDS_OF_TIMES})\b|(?<=\d)[tz])+")
 

@@ -157,6 +157,8 @@ def _data(inputs: Inputs) -> Iterator[Block]:
     if ours == 0:
         yield Paragraph("Left out: the stats count no session.")
         return
+    is_aols = "paper" in stats  # the paper's figures are of that log, and say nothing of others
+    columns = range(7) if is_aols else (0, 1, 3, 5)
     theirs = sum(split.sessions for split in paper.SPLITS.values())
     rows = []
     for name, title in SPLITS.items():
@@ -170,14 +172,16 @@ def _data(inputs: Inputs) -> Iterator[Block]:
             f"{split['pairs']:,}",
             f"{printed.pairs:,}",
         ]
-        rows.append(list(map(Cell, cells)))
+        rows.append([Cell(cells[column]) for column in columns])
     head = ["", "sessions", "the paper's", "share", "the paper's", "pairs", "the paper's"]
-    yield Table(head, rows)
-    yield Paragraph(
-        f"Words seen at least 8 times in training: {stats['vocabulary']:,}; the paper's "
-        f"vocabulary: {paper.VOCABULARY:,}. The paper says it split by 95 / 2.5 / 2.5; its figures "
-        "are 90 / 5 / 5."
-    )
+    yield Table([head[column] for column in columns], rows)
+    words = f"Words seen at least 8 times in training: {stats['vocabulary']:,}"
+    if is_aols:
+        words += (
+            f"; the paper's vocabulary: {paper.VOCABULARY:,}. The paper says it split by 95 / 2.5 "
+            "/ 2.5; its figures are 90 / 5 / 5"
+        )
+    yield Paragraph(f"{words}.")
 
 
 def _scores(inputs: Inputs, group: str, printed: Mapping[str, paper.PaperRow]) -> Iterator[Block]:

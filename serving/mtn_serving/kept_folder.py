@@ -9,10 +9,11 @@ import json
 import os
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Dict, FrozenSet, Iterator, NamedTuple
+from typing import Any, Collection, Dict, FrozenSet, Iterator, NamedTuple, Optional
 
 from mtn_preprocess.errors import InputError
-from mtn_preprocess.files.whole_folder import written_whole
+from mtn_preprocess.files.json_file import read_json
+from mtn_preprocess.files.whole_folder import foreign_names, written_whole
 
 HEADER = "header.json"
 _CHUNK = 1 << 20  # bytes that are hashed at once
@@ -54,15 +55,15 @@ def check_output(folder: Path, kind: Kind) -> None:
     folder = Path(folder)
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
-    try:
-        found = json.loads((folder / HEADER).read_text(encoding="utf-8"))["kind"]
-    except (OSError, ValueError, RecursionError, KeyError, TypeError):
-        found = None
-    if found != kind.name:
+    header = _parse_header(folder)
+    foreign = foreign_names(folder, {HEADER, *kind.files}) if folder.is_dir() else []
+    if header is None:  # damaged or missing: the names are left to go by
+        is_ours = not foreign and _has_files(folder, {HEADER}) and _has_files(folder, kind.files)
+    else:
+        is_ours = header.get("kind") == kind.name
+    if not is_ours:
         reason = f"something else is there already, no {kind.name}"
         raise InputError(reason, "give --output another name", folder)
-    ours = {HEADER, *kind.files}
-    foreign = sorted(each.name for each in folder.iterdir() if each.name not in ours)
     if foreign:
         raise InputError(
             f"holds {foreign[0]}, which {kind.command} did not write",
@@ -92,22 +93,33 @@ def read_header(folder: Path, kind: Kind) -> Dict[str, Any]:
     if not path.is_file():
         remedy = f"give a folder that {kind.command} wrote"
         raise InputError(f"no {kind.name}: it has no {HEADER}", remedy, folder)
-    try:
-        header = json.loads(path.read_text(encoding="utf-8"))
-        checksum = header.pop("sha256", None) if isinstance(header, dict) else None
-        found = content_checksum(header)
-    except (OSError, ValueError, RecursionError):
-        header = None
-    if not isinstance(header, dict):
+    header = _parse_header(folder)
+    if header is None:
         raise InputError("damaged", kind.again, path)
+    checksum = header.pop("sha256", None)
     if header.get("kind") != kind.name:
         raise InputError(f"not of {kind.name}", f"give a folder that {kind.command} wrote", path)
     schema = header.get("schema")
     if schema != kind.schema and schema in range(1000):  # else nothing that we ever wrote
         raise InputError(f"of schema {schema}, not {kind.schema}", kind.again, path)
-    if schema != kind.schema or checksum != found:
+    if schema != kind.schema or checksum != content_checksum(header):
         raise InputError("damaged (its checksum is another)", kind.again, path)
     return header
+
+
+def _parse_header(folder: Path) -> Optional[Dict[str, Any]]:
+    """None where it is damaged or missing."""
+    try:
+        header = read_json(folder / HEADER)
+        content_checksum(header)  # what could be read may still be nested too deeply to be written
+    except (InputError, RecursionError):
+        return None
+    return header if isinstance(header, dict) else None
+
+
+def _has_files(folder: Path, names: Collection[str]) -> bool:
+    """Whether one of them is there."""
+    return any((folder / name).is_file() for name in names)
 
 
 def check_size(folder: Path, kind: Kind, header: Dict[str, Any], name: str) -> Path:

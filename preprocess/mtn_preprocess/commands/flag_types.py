@@ -1,15 +1,24 @@
 """Values of flags, as argparse is to read them."""
 
+import argparse
+from typing import Callable, Optional
 
-def at_least_0(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError
+MOST = 10**9  # more fits neither into 32 bits nor into memory
+
+
+def at_least(least: int, most: Optional[int] = MOST) -> Callable[[str], int]:
+    """A whole number; of any size with `most` None."""
+
+    def number(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}, not {text}")
+        if most is not None and value > most:
+            raise argparse.ArgumentTypeError(f"must be at most {most:,}, not {text}")
+        return value
+
+    number.__name__ = "int"  # argparse: "invalid int value"
     return number
 
 
-def at_least_1(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
+at_least_0, at_least_1 = at_least(0, most=None), at_least(1)

@@ -1,13 +1,16 @@
 """The one way in which commands write a file by name, whatever that name leads to."""
 
 import errno
+import hashlib
 import os
+import re
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Iterable, Iterator, Optional, Union
 
 from mtn_preprocess.errors import InputError
+from mtn_preprocess.files.ownership import RANDOM, owned, remove, unowned
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _STREAMS = {1: "standard output", 2: "standard error"}
@@ -24,9 +27,8 @@ def check_result_file(path: str, inputs: Iterable[Union[str, int]] = ()) -> None
             raise FileNotFoundError(0, "no name")
         there = _status(path)
         if there is None or stat.S_ISREG(there.st_mode):
-            partial = _partial(path)
-            partial.touch(exist_ok=False)
-            partial.unlink()
+            with _partial(path):
+                pass
         if there is None:
             return
         if stat.S_ISDIR(there.st_mode):
@@ -50,21 +52,20 @@ def write_result_file(path: str, content: Union[str, bytes]) -> None:
 @contextmanager
 def open_result_file(path: str) -> Iterator[BinaryIO]:
     """A file appears under its name only when complete: nothing of it is left when the caller
-    raises. A link stays, and what it leads to is replaced. A pipe or a device is written into."""
+    raises. A link stays, and what it leads to is replaced, and keeps its mode and owner. A pipe or
+    a device is written into."""
     with _refused_in_one_line(path):
         there = _status(path)
         if there is not None and not stat.S_ISREG(there.st_mode):
             with open(path, "wb") as stream:
                 yield stream
             return
-        partial = _partial(path)
-        try:
+        with _partial(path) as partial:
             with open(partial, "wb") as stream:
+                if there is not None:
+                    _give_mode_and_owner(partial, there)
                 yield stream
             os.replace(partial, os.path.realpath(path))
-        finally:
-            if partial.exists():
-                partial.unlink()
 
 
 @contextmanager
@@ -79,9 +80,28 @@ def _refused_in_one_line(path: str) -> Iterator[None]:
         raise InputError(reason, remedy, path) from None
 
 
-def _partial(path: str) -> Path:
-    """Beside what a link leads to; short, since the name itself may be as long as names can be."""
-    return Path(os.path.realpath(path)).with_name(f".partial-{os.getpid()}")
+@contextmanager
+def _partial(path: str) -> Iterator[Path]:
+    """A new file beside what a link leads to, gone at the end, like those that killed runs left.
+
+    Its name is short, since that of the file itself may be as long as names can be.
+    """
+    place = Path(os.path.realpath(path))
+    name = f".partial-{hashlib.sha256(os.fsencode(place.name)).hexdigest()[:8]}-"
+    for leftover in unowned(place.parent, re.escape(name) + RANDOM):
+        if leftover.is_file():
+            remove(leftover)
+    with owned(place.parent, name, create=lambda new: new.touch(exist_ok=False)) as partial:
+        yield partial
+
+
+def _give_mode_and_owner(partial: Path, there: os.stat_result) -> None:
+    """Those of the file to be replaced, as far as one may: only root gives files away."""
+    if hasattr(os, "chown"):  # not on Windows
+        with suppress(OSError):
+            os.chown(partial, there.st_uid, there.st_gid)
+    with suppress(OSError):  # some file systems know no modes
+        partial.chmod(stat.S_IMODE(there.st_mode))
 
 
 def _status(path: Union[str, int]) -> Optional[os.stat_result]:

@@ -6,7 +6,7 @@ is a history of two sessions, of two queries and one. No torch here: preparation
 """
 
 import re
-from typing import Iterable, List, Optional
+from typing import Container, Iterable, List, Optional
 
 QUERY_SEPARATOR = "<q>"
 SESSION_SEPARATOR = "<session>"
@@ -38,18 +38,34 @@ def unescape(word: str) -> str:
     return word[1:] if word.startswith("\\") and _RESERVED.match(word) else word
 
 
+def find_separator(line: str, known: Container[str]) -> Optional[str]:
+    """The first separator of a line of the format that is none of the known ones."""
+    if "<" not in line:  # nearly all lines of one query
+        return None
+    return next((word for word in line.split() if is_separator(word) and word not in known), None)
+
+
 def find_symbol(line: str) -> Optional[str]:
     """The first word of a line of the format that fairseq would read as one of its symbols."""
     found = _SYMBOL.search(line)
     return found and found.group()
 
 
-def escape_symbols(line: str) -> str:
+def escape_symbols(line: str, separators: Optional[Container[str]] = None) -> str:
     r"""Make a line safe that somebody typed in the format: its separators stay, `<pad>` is escaped.
 
     Words that are escaped already stay too, so a line of prepared text is not changed.
+
+    Args:
+        separators: those that stay, if not all: what else looks like one was typed as a word
     """
-    return _SYMBOL.sub(r"\\\g<0>", line)
+    line = _SYMBOL.sub(r"\\\g<0>", line)
+    if separators is None or find_separator(line, separators) is None:
+        return line
+    return " ".join(
+        escape(word) if is_separator(word) and word not in separators else word
+        for word in line.split()
+    )
 
 
 def without_unseen(text: str) -> str:
@@ -87,6 +103,17 @@ def last_session(line: str) -> str:
 def queries_of(line: str) -> List[str]:
     """The queries of the session in progress; a history before it is not looked at."""
     return split_units(last_session(line), level=1)
+
+
+def without_open_query(line: str) -> str:
+    """A line without the separators at its end, behind which nothing was typed yet.
+
+    A line of separators alone keeps one of them: it is no session.
+    """
+    words = line.split()
+    while len(words) > 1 and is_separator(words[-1]):
+        words.pop()
+    return " ".join(words)
 
 
 def is_separator(word: str) -> bool:

@@ -1,10 +1,17 @@
 """Look for what cannot be learned from, in text that is about to be binarised."""
 
 from pathlib import Path
-from typing import Iterator, Tuple
+from typing import Container, Iterator, Tuple
 
 from mtn_preprocess.errors import InputError
-from mtn_preprocess.text.session_text import BYTE_ORDER_MARK, NUL, escape, find_symbol, is_separator
+from mtn_preprocess.text.session_text import (
+    BYTE_ORDER_MARK,
+    NUL,
+    escape,
+    find_separator,
+    find_symbol,
+    is_separator,
+)
 
 _NO_PAIRS = "check the filters of the preparation"
 _UTF8 = "save it as UTF-8, for example with `iconv -f latin1 -t utf-8`"
@@ -47,9 +54,24 @@ def session_lines(path: Path) -> Iterator[Tuple[int, str]]:
         yield number, line
 
 
-def check_text(path: Path) -> None:
-    """Refuse text that is not to be binarised, whether of sessions or of next queries."""
-    if not sum(1 for _ in session_lines(path)):
+def check_text(path: Path, separators: Container[str]) -> None:
+    """Refuse text that is not to be binarised, whether of sessions or of next queries.
+
+    Args:
+        separators: those of the dictionary
+    """
+    number = 0
+    for number, line in session_lines(path):
+        unknown = find_separator(line, separators)
+        if unknown is not None:
+            raise InputError(
+                f"{unknown} in the text, a separator of a level that the dictionary does not have",
+                f"write typed ones escaped, as `{escape(unknown)}`, or make the dictionary from "
+                "training text with all levels below",
+                path,
+                number,
+            )
+    if not number:
         raise InputError("no pairs", _NO_PAIRS, path)
 
 

@@ -24,6 +24,10 @@ EXPECTED = (
     "%Y-%m-%d %H:%M:%S: see --format, --delimiter, --user-column, --time-format"
 )
 NOT_A_LOG = f"{NOT_ONE}; {EXPECTED}"
+LATIN_1 = "if it is Latin-1, convert it: iconv -f latin1 -t UTF-8"
+UTF_16 = "if it is UTF-16, convert it: iconv -f UTF-16LE -t UTF-8"
+ONE_PER_LINE = "write one object per line, for example with: jq -c"
+ARRAY = f"a JSON array; {ONE_PER_LINE} '.[]'"
 ROW = f"7\t{SECRET}\t2006-03-01 10:00:00"
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\0\xff\n\n"
 
@@ -51,12 +55,12 @@ ERRORS = {
         [],
         "empty file; leave it out, or fetch it again",
     ),
-    "a picture": ("picture.png", PNG, [], f":1: {NOT_ONE}: 2 lines: not UTF-8; {EXPECTED}"),
+    "a picture": ("picture.png", PNG, [], f":1: {NOT_ONE}: 2 lines: not UTF-8; {LATIN_1}"),
     "a picture, by name": (
         "picture.png",
         PNG,
         BY_NAME,
-        ":1: not UTF-8; the first line must name the columns; or see --format",
+        f":1: not UTF-8; {LATIN_1}",
     ),
     "a README": (
         "README.txt",
@@ -69,7 +73,27 @@ ERRORS = {
         "log.jsonl",
         b"[]\n1\n",
         [],
-        f":1: {NOT_ONE}: 2 lines: not a JSON object; {EXPECTED}",
+        f":1: {NOT_ONE}: 2 lines: not a JSON object; {ONE_PER_LINE} .; or see --format",
+    ),
+    "a JSON array": ("log.json", b'[{"AnonID": 7},\n{"AnonID": 8}]\n', [], ARRAY),
+    "a JSON array on many lines": ("log.jsonl", b'\n[\n  {\n  "AnonID": 7\n}]\n', [], ARRAY),
+    "Latin-1": (
+        "log.csv",
+        "AnonID,Query,QueryTime\n7,café,2006-03-01 10:00:00\n".encode("latin1"),
+        [],
+        f":2: {NOT_ONE}: 1 line: not UTF-8; {LATIN_1}",
+    ),
+    "Latin-1 in the header": (
+        "log.csv",
+        "uid,prénom,q,ts\n7,x,y,2006-03-01 10:00:00\n".encode("latin1"),
+        BY_NAME,
+        f":1: not UTF-8; {LATIN_1}",
+    ),
+    "UTF-16 that begins with other letters": (
+        "log.csv",
+        "яяяя,Query,QueryTime\n".encode("utf-16-le"),
+        [],
+        f":1: {NOT_ONE}: 2 lines: NUL byte; {UTF_16}",
     ),
     "the wrong format": (
         "log.csv",
@@ -121,20 +145,22 @@ ERRORS = {
         "log.tsv",
         lines(ROW),
         BY_NAME,
-        f"its first line names no column 'uid' (it has 3); {SEE_TEXT}",
+        f"its first line names no column 'uid' (it has 3 between tabs); {SEE_TEXT}",
     ),
     "one of AOL's names missing": (
         "log.tsv",
         lines(f"AnonID\t{SECRET}\tQueryTime"),
         [],
-        "its first line names no column 'Query' (it has 3: 'AnonID', 'QueryTime' and 1 more); "
+        "its first line names no column 'Query' (it has 3 between tabs: 'AnonID', "
+        "'QueryTime' and 1 more); "
         f"{SEE_TEXT}",
     ),
     "no such name in CSV": (
         "log.csv",
         lines(f'uid,"{SECRET}",ts'),
         BY_NAME,
-        f"its first line names no column 'q' (it has 3: 'uid', 'ts' and 1 more); {SEE_TEXT}",
+        f"its first line names no column 'q' (it has 3 between ',': 'uid', 'ts' and 1 more); "
+        f"{SEE_TEXT}",
     ),
     "no such name in JSON": (
         "log.json",
@@ -158,7 +184,7 @@ ERRORS = {
         "log.tsv",
         lines("uid\tq\tts"),
         ["--user-column", 1, *BY_NAME[2:]],
-        f"its first line names no column '1' (it has 3: 'uid', 'q', 'ts'); {SEE_TEXT}",
+        f"its first line names no column '1' (it has 3 between tabs: 'uid', 'q', 'ts'); {SEE_TEXT}",
     ),
     "a name twice in TSV": (
         "log.tsv",

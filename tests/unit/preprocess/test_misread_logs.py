@@ -14,6 +14,7 @@ from mtn_preprocess.time_checks import likely_formats, shown, swapped_days
 
 SECRET = "my secret query"
 TIMES = plausible_times()
+AOL = ["--user-column", "AnonID", "--query-column", "Query", "--time-column", "QueryTime"]
 US, EUROPEAN = "%m/%d/%Y %H:%M:%S", "%d/%m/%Y %H:%M:%S"
 
 
@@ -104,6 +105,8 @@ def test_times_out_of_range(tmp_path):
         ("%d.%m.%Y %H:%M", ["%d.%m.%Y %H:%M"]),
         ("%m/%d/%y %I:%M %p", ["%m/%d/%y %I:%M %p"]),
         ("%d/%b/%Y:%H:%M:%S +0000", ["%d/%b/%Y:%H:%M:%S %z"]),
+        ("%A, %B %d, %Y %H:%M:%S", ["%A, %B %d, %Y %H:%M:%S"]),
+        ("%d %B %Y %I:%M %p", ["%d %B %Y %I:%M %p"]),
         ("%Y-%m-%dT%H:%M:%SZ", ["iso"]),
         ("%s", ["epoch"]),
         ("%s123", ["epoch-ms"]),
@@ -125,6 +128,7 @@ def test_both_orders_are_likely_where_no_day_is_after_the_12th():
 def test_what_is_no_time_is_not_shown():
     for time in ("3/1/2006 16:01:20", "1 Mar 2006 4:01 PM", "2006-03-01T16:01:20Z", "1141207200"):
         assert shown(time) == repr(time)
+    assert "March 23" in shown("Thursday, March 23, 2006 20:15:42")
     for other in (SECRET, "ebay 2006", "a" * 50, "1" * 50, "marathon", ""):
         assert not other or other not in shown(other)
 
@@ -155,6 +159,12 @@ def test_days_that_look_like_months(tmp_path, capsys):
         *(["--max-bad-rows", each] for each in ("-1", "101%", "nan", "few")),
         *(["--time-range", each] for each in ("1990", "2006-01-02,2006-01-01", "a,b", "1,2,3")),
         *(["--delimiter", each] for each in ("", ";;", "a", '"', "é", "\n")),
+        *(
+            [flag, "9" * 23]
+            for flag in ("--threads", "--history", "--sentencepiece", "--min-users")
+        ),
+        *(["--threads", each] for each in ("0", "1025", "100000")),
+        *(["--gap-minutes", each] for each in ("0", "inf", "nan")),
     ],
 )
 def test_flags_that_make_no_sense(capsys, flags):
@@ -162,6 +172,28 @@ def test_flags_that_make_no_sense(capsys, flags):
         settings_from(["log", "--output", "x", *flags])
     assert ended.value.code == 2
     assert f"argument {flags[0]}: must be" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("clock", "good"),
+    [
+        *(("%H:%M:%S %p", False), ("%p %H:%M", False), ("%I:%M:%S", False), ("%I %H:%M %p", False)),
+        *(("%X %p", False), ("%I:%M %p", True), ("%p %I.%M", True), ("%H:%M %%p", True)),
+    ],
+)
+def test_hours_of_which_half_the_day_would_be_lost(capsys, clock, good):
+    """Python reads `03:04:05 PM` as three in the morning by `%H:%M:%S %p`."""
+    flags = ["log", "--output", "x", "--time-format", f"%m/%d/%Y {clock}"]
+    if good:
+        assert settings_from(flags).time_format == flags[-1]
+        return
+    with pytest.raises(SystemExit) as ended:
+        settings_from(flags)
+    assert ended.value.code == 2
+    assert (
+        "would read afternoons as mornings: must have %I with %p for an hour of 12, or %H alone "
+        "for an hour of 24\n"
+    ) in capsys.readouterr().err
 
 
 def test_flags_as_they_are_meant():
@@ -209,14 +241,66 @@ def test_a_delimiter_for_a_format_that_has_none(tmp_path):
 def test_the_columns_that_are_there(tmp_path):
     data = lines("user_id;Search Term;when", "7;pizza;2006-03-01 10:00:00")
     assert refused(tmp_path, data, name="log.csv").startswith(
-        ": its first line names no column 'uid' (it has 3: 'user_id', 'Search Term', 'when'); see "
+        ": its first line names no column 'uid' (it has 3 between ';': 'user_id', "
+        "'Search Term', 'when'); see "
     )
-    flags = ["--user-column", "AnonID", "--query-column", "Query", "--time-column", "QueryTime"]
-    data = lines("when\tuser_id\tterm\tmore", "2006-03-01 10:00:00\t7\tpizza\t")
-    assert refused(tmp_path, data, *flags).startswith(
+    data = lines("when\tterm", "2006-03-01 10:00:00\tpizza")
+    assert refused(tmp_path, data, *AOL).startswith(
         ":1: not one row of a search log: 2 lines: wrong number of columns; its first line has the "
-        "columns 'when', 'user_id', 'term', 'more'; expected "
+        "columns 'when', 'term'; expected "
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "row", "there"),
+    [
+        (
+            "log.tsv",
+            "query\tuser\tdate",
+            "pizza\t401\t2024-05-01 00:00:30",
+            "it has 3 between tabs: 'query', 'user', 'date'",
+        ),
+        (
+            "log.csv",
+            "Besucher;Suchbegriff;Zeitpunkt;Seite",
+            "7;pizza;2024-05-01 00:00:30;1",
+            "it has 4 between ';': 'Besucher', 'Suchbegriff', 'Zeitpunkt', 'Seite'",
+        ),
+        (
+            "log.txt",
+            "a|b|c|d|e",
+            "7|pizza|x|2024-05-01 00:00:30|",
+            "it has 5 between '|': 'a', 'b', 'c', 'd', 'e'",
+        ),
+        (
+            "log.csv",
+            '"user","what was asked for",#time',
+            "7,pizza,2024-05-01 00:00:30",
+            "it has 3 between ','",
+        ),
+    ],
+)
+def test_a_header_of_other_names(tmp_path, name, header, row, there):
+    """No flag says where the columns are: AOL's order would take users for queries."""
+    assert refused(tmp_path, lines(header, *[row] * 99), *AOL, name=name) == (
+        f": its first line names no column 'AnonID' ({there}); see --user-column, --query-column, "
+        "--time-column, --format, --delimiter: names, or numbers from 1"
+    )
+
+
+def test_rows_that_could_be_names(tmp_path):
+    """Without a header, users may be words; a first row may lack its time, or have a bad one."""
+    rows = [f"bob\t{query}\t2006-03-01 10:00:0{i}" for i, query in enumerate("abc")]
+    for first in ("7\tpizza\tsoon", "bob\tpizza\t", "bob\tpizza", "a title"):
+        (tmp_path / "log.tsv").write_bytes(lines(first, *rows))
+        result = prepared(tmp_path, tmp_path / "log.tsv")
+        assert result.sessions == ["a <q> b <q> c"] and len(result.rejects) == 1
+    (tmp_path / "log.tsv").write_bytes(lines(*rows))
+    assert prepared(tmp_path, tmp_path / "log.tsv").sessions == ["a <q> b <q> c"]
+    spelled = [row.replace("2006-03-01", "March 1, 2006") for row in rows]
+    (tmp_path / "log.tsv").write_bytes(lines(*spelled))
+    flags = ("--time-format", "%B %d, %Y %H:%M:%S")
+    assert prepared(tmp_path, tmp_path / "log.tsv", *flags).sessions == ["a <q> b <q> c"]
 
 
 @pytest.mark.parametrize(
@@ -234,6 +318,8 @@ def test_the_columns_that_are_there(tmp_path):
         (b"PK\x03\x04\x14\0log.txt", "a zip archive; unpack it"),
         (b"\xfd7zXZ\0", "packed by bzip2 or xz; unpack it, or use gzip"),
         ("uid\tq".encode("utf-16"), "UTF-16; convert it: iconv -f UTF-16 -t UTF-8"),
+        ("uid\tq".encode("utf-16-le"), "UTF-16; convert it: iconv -f UTF-16LE -t UTF-8"),
+        ("uid\tq".encode("utf-16-be"), "UTF-16; convert it: iconv -f UTF-16BE -t UTF-8"),
     ],
 )
 def test_files_that_are_no_text(tmp_path, start, expected):
@@ -259,6 +345,11 @@ def test_small_splits_are_warned_about(tmp_path, capsys):
         "warning: the test",
     ]
     assert all("--split 80,10,10 would give it about 20; or take a longer log" in x for x in said)
+    for split in ("80,10,10", "60,20,20"):  # what helped is in use already
+        run(tmp_path, many_sessions(10, 10), "--split", split, output=split)
+        said = capsys.readouterr().err.splitlines()
+        assert len(said) == 2 and "--split" not in said[0] + said[1]
+        assert all(x.endswith(" in all, take a longer log") for x in said)
     run(tmp_path, many_sessions(40, 25), "--split", "80,10,10", output="larger")
     assert not capsys.readouterr().err
 

@@ -155,6 +155,25 @@ def test_a_folder_of_something_else_is_not_overwritten(log, tmp_path):
     assert log.exists()
 
 
+def test_a_folder_with_the_name_of_a_file_is_not_overwritten(log, tmp_path):
+    output = tmp_path / "text"
+    prepare(settings_from(flags(log, output)))
+    (output / "train.next").unlink()
+    (output / "train.next").mkdir()
+    (output / "train.next" / "thesis.txt").write_text("ten years")
+    with pytest.raises(InputError, match=r"text: holds train\.next/, which is not prepared text; "):
+        prepare(settings_from(flags(log, output, "--overwrite")))
+    assert (output / "train.next" / "thesis.txt").read_text() == "ten years"
+
+
+def test_a_folder_that_is_replaced_stays_closed_to_others(log, tmp_path):
+    output = tmp_path / "text"
+    prepare(settings_from(flags(log, output)))
+    output.chmod(0o700)
+    prepare(settings_from(flags(log, output, "--overwrite")))
+    assert output.stat().st_mode & 0o777 == 0o700
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_by_a_signal(tmp_path, capsys, number):
     """In one line, with the exit code of shells, and nothing left; whatever the engine is doing."""

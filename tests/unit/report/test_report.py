@@ -222,7 +222,21 @@ def test_the_ablation_has_the_papers_layers(experiment, report):
     assert "| Transformer | the paper's | 5Q, 5D |  | – | – | – | – | – | 13.89 | – | – |" in lines
 
 
+def test_data_of_another_log_stand_alone(experiment, report):
+    experiment.manifest["stats"] = "stats.json"
+    lines = section(report(), "Data")
+    assert lines[2] == "|  | sessions | share | pairs |"
+    assert lines[4:7] == [
+        "| Training | 940 | 94.0 % | 2,400 |",
+        "| Validation | 25 | 2.5 % | 60 |",
+        "| Test | 35 | 3.5 % | 90 |",
+    ]
+    assert lines[8] == "Words seen at least 8 times in training: 1,234."
+
+
 def test_data_beside_the_papers(experiment, report):
+    """Where the stats say that the log is the paper's."""
+    write_json(experiment.folder / "stats.json", {**STATS, "paper": {"vocabulary": 76_604}})
     experiment.manifest["stats"] = "stats.json"
     lines = section(report(), "Data")
     assert lines[4:7] == [

@@ -158,7 +158,7 @@ def test_what_is_added_to_a_file_does_not_replace_it(tmp_path, capfd):
         kept.flush()
         same = os.fstat(kept.fileno())
         stat = os.stat
-        patch.setattr(os, "stat", lambda path: same if path == 1 else stat(path))
+        patch.setattr(os, "stat", lambda path, **more: same if path == 1 else stat(path, **more))
         assert main(["--users", "2", "--output", str(tmp_path / "log")]) == 1
     assert "standard output goes there, too" in error_of(capfd)
     assert (tmp_path / "log").read_bytes() == b"kept"

@@ -368,6 +368,33 @@ def test_a_file_that_appears_meanwhile_is_not_deleted(saved, monkeypatch):
     assert (saved / "thesis.txt").read_text() == "ten years"
 
 
+def test_a_folder_with_the_name_of_a_file_is_not_deleted(saved):
+    (saved / "asked.npy").unlink()
+    (saved / "asked.npy").mkdir()
+    (saved / "asked.npy" / "thesis.txt").write_text("ten years")
+    with pytest.raises(InputError, match=r"table: holds asked\.npy/, which mtn-count-next did not"):
+        main(["--train", "none", "--output", str(saved)])
+    assert (saved / "asked.npy" / "thesis.txt").read_text() == "ten years"
+
+
+@pytest.mark.parametrize("header", [*MONSTERS.values(), "", "[]", "{"])
+def test_a_table_with_a_damaged_header_is_replaced(saved, header):
+    """That is the remedy which those who read it are given."""
+    (saved / "header.json").write_text(header)
+    with pytest.raises(InputError, match=r"damaged.*; run mtn-count-next again"):
+        NextQueries.open(saved)
+    main(["--train", str(saved.parent / "train"), "--output", str(saved)])
+    NextQueries.open(saved, verify=True)
+
+
+def test_a_damaged_header_beside_files_of_others(saved):
+    (saved / "header.json").write_text("{")
+    (saved / "thesis.txt").write_text("ten years")
+    with pytest.raises(InputError, match="something else is there already, no next queries"):
+        main(["--train", "none", "--output", str(saved)])
+    assert (saved / "thesis.txt").exists()
+
+
 @pytest.mark.parametrize("monster", MONSTERS)
 def test_monsters_are_not_replaced(tmp_path, monster):
     (tmp_path / "header.json").write_text(MONSTERS[monster])

@@ -157,7 +157,7 @@ def test_what_is_not_many_sessions(sessions):
         Suggester(TABLE).suggest_many(sessions)
 
 
-@pytest.mark.parametrize("word", ["<session>", " <SESSION> ", "<unit3>"])
+@pytest.mark.parametrize("word", ["<session>", " <SESSION> ", "<unit3>", "\ufeff<ses\0sion>"])
 def test_earlier_sessions_in_a_list_are_refused(word):
     with pytest.raises(InputError, match="read as one session; give the queries of the last"):
         Suggester(TABLE).suggest(["d", word, "a b"])

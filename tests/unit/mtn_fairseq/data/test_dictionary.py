@@ -179,12 +179,49 @@ def test_no_word_of_a_line_becomes_a_symbol(symbol):
     assert dictionary.encode_line("<pad>", add_if_not_exist=False).tolist() == [7, 2]
 
 
+@pytest.mark.parametrize("symbol", ["<session>", "<unit3>", "<unit4>"])
+def test_a_separator_that_the_dictionary_lacks_is_a_word(symbol):
+    """In what is typed; `<unit4>` separates nothing where there is no `<unit3>`."""
+    dictionary = with_separators("<q>", "w1", "<unit4>")
+    line = dictionary.encode_line(f"w1 {symbol} <q> w1", add_if_not_exist=False).tolist()
+    digits = [7 + int(digit, 16) for digit in f"\\{symbol}".encode().hex()]
+    assert line == [5, 3, *digits, 4, 5, 2]
+
+
+def test_text_of_four_levels_is_binarised(tmp_path):
+    files = write(tmp_path, ["a <q> b <session> c <unit3> d"], ["a"])
+    dictionary = make(files)
+    summary = binarise_file(files[0], dictionary, tmp_path / "out")
+    assert summary.num_replaced == 0 and summary.num_tok == 8
+    dictionary = make(write(tmp_path, ["a <unit4> d"], ["a"]))
+    with pytest.raises(InputError, match=r"train\.session:1: <unit4> in the text, a separator of"):
+        binarise_file(files[0], dictionary, tmp_path / "out")
+
+
+def with_separators(*words):
+    dictionary = SessionDictionary()
+    for word in words:
+        dictionary.add_symbol(word)
+    return dictionary
+
+
+def binarise_file(path, dictionary, output):
+    binarizer = VocabularyDatasetBinarizer(dictionary)
+    return FileBinarizer.multiprocess_dataset(
+        str(path), "mmap", binarizer, str(output), vocab_size=len(dictionary)
+    )
+
+
 @pytest.mark.parametrize(
     "text, message",
     [
         ("", r"test\.session: no pairs; "),
         ("w1\nw1 <unk>\n", r"test\.session:2: <unk> in the text"),
         ("\ufeffw1\n", r"test\.session:1: a byte order mark"),
+        (
+            "w1 <q> w1\nw1 <unit3> w1\n",
+            r"test\.session:2: <unit3> in the text, a separator .*; .* `\\<unit3>`",
+        ),
     ],
 )
 def test_text_is_checked_wherever_it_is_binarised(tmp_path, text, message):
@@ -193,13 +230,10 @@ def test_text_is_checked_wherever_it_is_binarised(tmp_path, text, message):
     path.write_text(text, encoding="utf-8")
 
     def binarise(dictionary):
-        binarizer = VocabularyDatasetBinarizer(dictionary)
-        FileBinarizer.multiprocess_dataset(
-            str(path), "mmap", binarizer, str(tmp_path / "out"), vocab_size=len(dictionary)
-        )
+        binarise_file(path, dictionary, tmp_path / "out")
 
     with pytest.raises(InputError, match=message):
-        binarise(SessionDictionary())
+        binarise(with_separators("<q>", "<session>", "<unit4>"))
     assert not list(tmp_path.glob("out*"))
     binarise(Dictionary())  # other tasks know for themselves
 

@@ -67,6 +67,15 @@ def test_a_line_that_is_no_session_has_no_suggestions(name, caplog):
     assert [answers(task, model, [line])[0] for line in LINES] == found
 
 
+@pytest.mark.parametrize("end", [" <q>", " <q> ", " <session>", " <q> <q>"])
+def test_a_separator_at_the_end_of_a_line_is_ignored(end, caplog):
+    """As by mtn-suggest: the next query is not typed yet."""
+    task, model = build(*MODELS["2-level"])
+    expected = answers(task, model, ["w1 <q> w2"])
+    assert answers(task, model, [f"w1 <q> w2{end}"]) == expected and expected[0]
+    assert not caplog.records
+
+
 def test_what_does_not_fit_the_model_is_a_line_as_well(caplog):
     """Too many levels, or --oversize refuse; what is cut is reported once."""
     args = parse("hlstm", "--oversize refuse")

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from small_logs import SESSIONS, aol_log
 
-from mtn_preprocess.files import whole_folder
+from mtn_preprocess.files import ownership
 from mtn_preprocess.files.whole_folder import remove_leftovers, scratch, written_whole
 from mtn_preprocess.flags import settings_from
 from mtn_preprocess.preparation import prepare
@@ -133,7 +133,7 @@ def test_leftovers_of_another_output_stay(place, tmp_path):
 def test_nothing_is_removed_where_folders_cannot_be_locked(place, tmp_path, monkeypatch):
     (place.parent / ".text.01234567.partial").mkdir()
     for lock in (None, refused):
-        monkeypatch.setattr(whole_folder, "fcntl", lock and FailingLocks)
+        monkeypatch.setattr(ownership, "fcntl", lock and FailingLocks)
         run_again(place, tmp_path)
         assert names(place.parent) == [".text.01234567.partial", "text"]
     monkeypatch.undo()
@@ -151,7 +151,7 @@ class FailingLocks:
 
 def test_a_new_folder_that_was_taken_for_a_leftover(place, tmp_path, monkeypatch):
     """Another run may look between the creation of a folder and its lock."""
-    lock = whole_folder._lock
+    lock = ownership._lock
     removals = []
 
     def removed_first(descriptor, folder):
@@ -160,7 +160,7 @@ def test_a_new_folder_that_was_taken_for_a_leftover(place, tmp_path, monkeypatch
             folder.rmdir()
         return lock(descriptor, folder)
 
-    monkeypatch.setattr(whole_folder, "_lock", removed_first)
+    monkeypatch.setattr(ownership, "_lock", removed_first)
     run_again(place, tmp_path)
     assert removals and names(place) == ["newer"] and names(place.parent) == ["text"]
 
@@ -185,6 +185,32 @@ def test_many_at_once(tmp_path):
     for thread in threads:
         thread.join()
     assert not errors and not names(tmp_path)
+
+
+def test_scratch_is_also_looked_for_beside_the_output(place, tmp_path):
+    """The killed run had no --scratch, the next one has."""
+    with writer(place, place.parent, "writing") as process:
+        process.kill()
+        process.wait()
+    assert any(name.startswith(".scratch-") for name in names(place.parent))
+    (tmp_path / "other").mkdir()
+    with scratch(tmp_path / "other", place):
+        assert names(place.parent) == [*leftovers_of(place), "text"]
+    assert not names(tmp_path / "other")
+
+
+def leftovers_of(place):
+    return [name for name in names(place.parent) if name.endswith(".partial")]
+
+
+def test_an_output_that_is_called_by_another_name(place, tmp_path):
+    """By a link to the folder it lies in."""
+    with writer(place, tmp_path, "writing") as process:
+        process.kill()
+        process.wait()
+    (tmp_path / "link").symlink_to(place.parent)
+    run_again(tmp_path / "link" / place.name, tmp_path)
+    assert names(tmp_path) == ["link", "out"] and names(place.parent) == ["text"]
 
 
 # --- those who write so --------------------------------------------------------------------------

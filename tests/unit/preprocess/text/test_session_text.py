@@ -98,6 +98,8 @@ def test_symbols_in_a_typed_line():
     assert escape_symbols(r"\<unk> <number> <email> <session> madeupword0001") == (
         r"\<unk> <number> <email> <session> \madeupword0001"
     )
+    assert escape_symbols("a <q> b <unit3> <unk>\tc", ["<q>"]) == r"a <q> b \<unit3> \<unk> c"
+    assert escape_symbols(r"a <q>  \<unit3>", ["<q>"]) == r"a <q>  \<unit3>"
     assert without_unseen("\ufeffa\0b <\0q> \ufeff") == "ab <q> "
 
 
