@@ -6,8 +6,9 @@ import io
 import json
 import sys
 from contextlib import contextmanager
-from typing import Callable, Iterator, List, NoReturn, Optional, TextIO
+from typing import Iterator, List, NoReturn, Optional, TextIO
 
+from mtn_preprocess.commands.flag_types import at_least_0, at_least_1
 from mtn_preprocess.files.result_file import check_result_file, open_result_file
 from mtn_preprocess.files.standard_streams import standard_output
 
@@ -26,21 +27,6 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: error: {message}\n")
 
 
-def _at_least(least: int) -> Callable[[str], int]:
-    """An option's whole number, not below the least sensible one."""
-
-    def number(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-        if value < least:
-            raise argparse.ArgumentTypeError(f"must be at least {least}, not {value}")
-        return value
-
-    return number
-
-
 def _log_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="mtn-sample-log",
@@ -50,9 +36,9 @@ def _log_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument(
-        "--users", type=_at_least(1), default=DEFAULT_USERS, metavar="N", help="number of users"
+        "--users", type=at_least_1, default=DEFAULT_USERS, metavar="N", help="number of users"
     )
-    parser.add_argument("--seed", type=_at_least(0), default=1, metavar="S", help="random seed")
+    parser.add_argument("--seed", type=at_least_0, default=1, metavar="S", help="random seed")
     parser.add_argument(
         "--output", default="-", metavar="FILE", help="- for standard output; .gz to compress"
     )

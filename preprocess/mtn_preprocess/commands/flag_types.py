@@ -10,14 +10,16 @@ def at_least(least: int, most: Optional[int] = MOST) -> Callable[[str], int]:
     """A whole number; of any size with `most` None."""
 
     def number(text: str) -> int:
-        value = int(text)
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
         if value < least:
             raise argparse.ArgumentTypeError(f"must be at least {least}, not {text}")
         if most is not None and value > most:
             raise argparse.ArgumentTypeError(f"must be at most {most:,}, not {text}")
         return value
 
-    number.__name__ = "int"  # argparse: "invalid int value"
     return number
 
 
