@@ -41,6 +41,7 @@ def serve(path):
     listener.bind(path)
     listener.listen()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the keepers
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # `make test &` has it ignored
     selector = selectors.DefaultSelector()
     selector.register(listener, selectors.EVENT_READ)
     selector.register(0, selectors.EVENT_READ)

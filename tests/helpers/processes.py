@@ -4,6 +4,7 @@ import os
 import resource
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -81,6 +82,11 @@ def start_anew(line, output, **variables):
         return _popen(shlex.split(line), [nothing, said, said], ROOT, variables)
 
 
+def start_with_pipes(line):
+    """The same, with all three streams as pipes."""
+    return _popen(shlex.split(line), [subprocess.PIPE] * 3, ROOT, {})
+
+
 def _begin(words, streams, folder, variables):
     """A process that is running now, forked where that is the same as started."""
     script = _python_words(words)
@@ -97,7 +103,7 @@ def _popen(words, streams, folder, variables):
         stdin=streams[0],
         stdout=streams[1],
         stderr=streams[2],
-        preexec_fn=_limit_cpu_time,
+        preexec_fn=_as_from_a_terminal,
     )
 
 
@@ -117,7 +123,9 @@ def _python_words(words):
     return [command, *words[1:]] if ours else None
 
 
-def _limit_cpu_time():
+def _as_from_a_terminal():
+    """With an end, and heeding Ctrl-C: if a shell began the tests by `&`, it told them not to."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
 
 

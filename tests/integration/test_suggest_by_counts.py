@@ -2,11 +2,10 @@
 
 import json
 import signal
-import subprocess
 import sys
 
 import pytest
-from processes import ROOT, environment, run
+from processes import PATIENCE, run, start_with_pipes
 
 SUGGEST = f"{sys.executable} -m mtn_serving.commands.suggest"
 COUNT = f"{sys.executable} -m mtn_serving.commands.count_next"
@@ -19,12 +18,6 @@ def counts(tmp_path_factory):
     (folder / "train.next").write_text("london\nrome\n")
     run(f"{COUNT} --train {folder}/train --output {folder}/table")
     return f"--counts {folder}/table"
-
-
-def start(counts, **streams):
-    return subprocess.Popen(
-        [*SUGGEST.split(), *counts.split()], env=environment({}), cwd=ROOT, **streams
-    )
 
 
 def test_each_typed_line_with_a_query_is_answered(counts):
@@ -62,22 +55,21 @@ def test_a_table_that_was_damaged(tmp_path):
 
 
 def test_bytes_that_are_no_text(counts):
-    done = start(counts, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    found, _ = done.communicate(b"par\xffis x\nparis\n", timeout=600)
-    assert done.returncode == 0
+    with start_with_pipes(f"{SUGGEST} {counts}") as process:
+        found, said = process.communicate(b"par\xffis x\nparis\n", timeout=PATIENCE)
+    assert process.returncode == 0, said
     texts = [line.split("\t")[-1] for line in found.decode().splitlines()]
     assert texts == ["x", "par?is", "", "london", "rome", ""]
 
 
 def test_interrupted(counts):
     """Answered at once, and gone without a word."""
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with start(counts, **pipes) as process:
+    with start_with_pipes(f"{SUGGEST} {counts}") as process:
         process.stdin.write(b"paris\n")
         process.stdin.flush()
         assert process.stdout.readline() == b"0.0000\tcounts\tin turn\tlondon\n"
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=600)
+        _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == -signal.SIGINT
     assert b"Traceback" not in said and b"Interrupt" not in said
 
