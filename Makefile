@@ -8,7 +8,7 @@ VENV := .venv
 VENV_UPSTREAM := .venv-upstream
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-upstream coverage bench bench-preprocess lint format wheel clean distclean
+.PHONY: help venv demo test test-thorough test-upstream coverage bench bench-preprocess lint format wheel clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,6 +20,9 @@ demo: venv  ## the main job on the sample log, from raw log to suggestions
 
 test: $(VENV)/.installed-spark  ## the whole test suite; narrow it down with ARGS="tests/unit -k mask"
 	$(call pytest,$(VENV)) $(ARGS)
+
+test-thorough: $(VENV)/.installed-spark  ## the same with many times the random examples
+	$(call pytest,$(VENV)) --hypothesis-profile many $(ARGS)
 
 test-upstream: $(VENV_UPSTREAM)/.installed-spark  ## the same suite on Python 3.10 and upstream fairseq
 	$(call pytest,$(VENV_UPSTREAM)) $(ARGS)

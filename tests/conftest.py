@@ -1,9 +1,11 @@
-"""What every suite shares: a marker after the folder, patience, no warnings about others' code."""
+"""What all tests share: a marker after the folder, few examples, no warnings of others' code."""
 
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
+
+import examples  # noqa: F401  registers the profiles
 
 SUITES = ("unit", "integration", "system")
 
@@ -17,9 +19,7 @@ NOT_OURS = [
 ]
 
 
-# A busy machine is no fault of the code.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+settings.load_profile("few")  # `--hypothesis-profile many` comes later, and wins
 
 
 def pytest_configure(config):

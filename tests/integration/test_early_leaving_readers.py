@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from processes import BIN, ROOT, run
+from processes import BIN, PATIENCE, ROOT, run
 
 ARGUMENTS = {
     "mtn-architectures": "",
@@ -28,7 +28,7 @@ def test_a_reader_that_has_seen_enough(tmp_path, command, reader):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=PATIENCE,
     )
     assert len(done.stdout.splitlines()) == (1 if reader == "head -1" else 0)
     assert "Traceback" not in done.stderr and "BrokenPipe" not in done.stderr

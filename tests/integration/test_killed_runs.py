@@ -86,7 +86,7 @@ def kill_at_some_moment(process, log, rng):
 
 
 def wait_for(log, mark, process, times=1):
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + PATIENCE
     while log.read_text(encoding="utf-8").count(mark) < times:
         assert process.poll() is None, f"ended before it was killed\n{log.read_text()[-3000:]}"
         assert time.monotonic() < deadline, "no updates"

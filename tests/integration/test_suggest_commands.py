@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from optional_parts import need_lightgbm
-from processes import PLUGIN, ROOT, SMALL, prepare, run, train
+from processes import PATIENCE, PLUGIN, ROOT, SMALL, prepare, run, train
 
 from mtn_evaluation import read_system
 from mtn_serving.candidates import SOURCES
@@ -146,6 +146,6 @@ def test_a_reader_that_has_seen_enough(parts):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=PATIENCE,
     )
     assert len(done.stdout.splitlines()) == 1 and "Traceback" not in done.stderr

@@ -7,7 +7,7 @@ import sys
 import threading
 
 import pytest
-from processes import PYTHONPATH
+from processes import PATIENCE, PYTHONPATH
 from scoring_logs import Answer, write_log, write_text
 
 from mtn_evaluation.commands.evaluate import main
@@ -45,7 +45,7 @@ def evaluate_in_shell(folder, rest, m="model.log"):
         env={**os.environ, "PYTHONPATH": PYTHONPATH},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
     )
 
 
@@ -79,7 +79,7 @@ def test_a_pipe_is_written_into(text):
     reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
     reader.start()
     evaluate_to(text, pipe)
-    reader.join(timeout=60)
+    reader.join(timeout=PATIENCE)
     assert pipe.is_fifo() and json.loads(read[0])["systems"]
 
 

@@ -224,9 +224,9 @@ def test_strict_stops_at_the_first_line_and_leaves_nothing(tmp_path):
 def test_ten_thousand_rejects(tmp_path, capsys):
     bad = ["9\tsecret", "9\tsecret\tnever\t\t"] * 5000
     (tmp_path / "log.txt").write_bytes(aol_log(*bad))
-    start = time.monotonic()
+    start = time.process_time()
     result = prepared(tmp_path, tmp_path / "log.txt")
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
     assert result.sessions == SESSIONS
     assert malformed(result) == {COLUMNS: 5000, TIME: 5000}
     places = [int(line.split("\t")[1]) for line in result.rejects]

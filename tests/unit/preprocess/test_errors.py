@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import PATIENCE
 
 from mtn_fairseq.flags import one_int_per_level
 from mtn_preprocess import errors
@@ -34,7 +35,11 @@ def run(program):
     # Beside errors.py, which imports nothing: so the interpreter starts in no time.
     folder = Path(errors.__file__).parent
     return subprocess.run(
-        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", program],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
 
 

@@ -12,10 +12,11 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from small_logs import aol_lines, prepared
 
+from examples import examples
 from mtn_preprocess import log_lines
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.log_lines import Layout, Location, file_of, line_of, read_lines
@@ -100,7 +101,7 @@ def expected_json(text):
 @example(data=b"aaa\0" * 9 + b"\nb\n", block=8, longest=9)
 @example(data=b'a,"b\nc",d\n', block=3, longest=9)
 @example(data=b"{}\n\xef\xbb\xbf{}\n", block=3, longest=9)
-@settings(max_examples=200)
+@examples(200)
 def test_one_row_a_line_whatever_the_blocks(kind, data, block, longest):
     rows = read(data, kind, block, longest, number=5)
     lines = lines_of(data)
@@ -111,7 +112,7 @@ def test_one_row_a_line_whatever_the_blocks(kind, data, block, longest):
 
 
 @given(data=PLAIN_FILES, block=st.integers(1, 64))
-@settings(max_examples=30)
+@examples(30)
 def test_compression_changes_nothing(data, block):
     plain = read(data, "tsv", block, 20)
     assert read(data, "tsv", block, 20, pack=gzip.compress) == plain
@@ -139,7 +140,7 @@ FLAGS = [
 @example(data=b"\x1f\x8b", flags=[], block=1)
 @example(data=b"PAR1", flags=[], block=1)
 @example(data=gzip.compress(b""), flags=[], block=1)
-@settings(max_examples=40)
+@examples(40)
 def test_the_command_prepares_it_or_says_why_not(name, data, flags, block):
     with tempfile.TemporaryDirectory() as folder, mock.patch.object(log_lines, "_BLOCK", block):
         path = Path(folder, name)
@@ -158,7 +159,7 @@ def test_the_command_prepares_it_or_says_why_not(name, data, flags, block):
 
 @pytest.mark.parametrize("kind", ["gzip", "zstd", "parquet"])
 @given(data=st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_a_damaged_file(kind, data):
     """Cut off anywhere, or with other bytes anywhere."""
     whole = damageable(kind)

@@ -6,9 +6,10 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from mtn_preprocess.log_lines import place_of
 from mtn_preprocess.pairs import unroll, whole_sessions
 from mtn_preprocess.reasons import KEPT, Reason
@@ -167,7 +168,7 @@ def plain_pairs(sessions, history):
             wholes.append(" <q> ".join(queries))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(sessions=some_sessions, history=st.integers(0, 4), before=st.integers(0, 3))
 def test_pairs_with_history_as_in_plain_python(sessions, history, before):
     """Also of a batch that is a slice of another: its offsets do not start at 0."""

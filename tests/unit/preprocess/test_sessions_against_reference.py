@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import reference_sessions
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from random_logs import (
     ANY_LOG,
@@ -25,6 +25,7 @@ from random_logs import (
     some_shape,
 )
 
+from examples import examples
 from mtn_preprocess.engines import duckdb_engine
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.flags import Settings
@@ -86,7 +87,7 @@ def check_against_reference(folder, contents, rules, **how):
     return None
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     rows=some_rows,
     others=some_others,
@@ -124,7 +125,7 @@ def test_a_longer_log_is_the_references(place, split_by, min_users):
 BLANK_ROW = b"0\t-\t2006-03-01 10:00:00"  # so that no file is without a row
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(rows=some_rows, others=some_others, shape=some_shape, rules=some_rules)
 def test_every_line_is_counted_once_and_what_is_kept_keeps_the_rules(
     place, rows, others, shape, rules
@@ -168,7 +169,7 @@ def check_sessions(whole, split, rules):
         assert all(1 <= len(query.split()) <= rules.max_query_tokens for query in queries)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(rows=some_rows, others=some_others, shapes=st.tuples(*[some_shape] * 2), rules=some_rules)
 def test_neither_the_order_of_rows_nor_their_file_matters(place, rows, others, shapes, rules):
     """But for rejects.tsv, which names lines, and the count of rows out of order."""

@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from processes import PATIENCE
 from report_experiments import Experiment, training_log
 
 from mtn_preprocess.errors import InputError
@@ -125,7 +126,7 @@ def test_links_stay_and_pipes_are_written_into(experiment, drawn):
     reader.start()
     write(experiment)
     assert (out / "curves.png").is_fifo()
-    reader.join(timeout=60)
+    reader.join(timeout=PATIENCE)
     assert read == [b"new"]
     assert (out / "report.md").is_symlink() and (out / "bleu.png").is_symlink()
     assert (elsewhere / "page").read_text(encoding="utf-8").startswith("# a")

@@ -4,9 +4,10 @@ import re
 from math import fsum
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from mtn_sample_log import Process
 from mtn_sample_log.behaviour import Behaviour
 from mtn_sample_log.query import ASPECT, COMPARE, ENTITY, HEAD, SITE, TYPO, Query, Shape
@@ -87,7 +88,7 @@ def test_first_queries_sum_to_one():
     assert fsum(PROCESS.first_queries().values()) == pytest.approx(1, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(prefixes())
 def test_next_queries_are_a_law(prefix):
     law = PROCESS.next_queries(prefix)

@@ -8,6 +8,7 @@ import threading
 import tty
 
 import pytest
+from processes import PATIENCE
 from sample_log_helpers import pairs_of, sessions_of
 
 from mtn_sample_log import LogWriter, read_pairs
@@ -130,7 +131,7 @@ def test_a_pipe_is_written_into(tmp_path, written):
     reader.start()
     write(pipe)
     assert pipe.is_fifo()
-    reader.join(timeout=60)
+    reader.join(timeout=PATIENCE)
     assert read == [content]
 
 
@@ -143,9 +144,9 @@ def test_a_device_is_written_into(tmp_path, written):
     writer = threading.Thread(target=write, args=[tmp_path / name], daemon=True)
     writer.start()
     read = b""
-    while len(read) < len(content) and select.select([reader], [], [], 60)[0]:
+    while len(read) < len(content) and select.select([reader], [], [], PATIENCE)[0]:
         read += os.read(reader, 4096)
-    writer.join(timeout=60)
+    writer.join(timeout=PATIENCE)
     assert read == content and (tmp_path / name).is_symlink()
     for descriptor in (reader, terminal):
         os.close(descriptor)

@@ -7,10 +7,11 @@ import torch
 from beam_answers import answers, assert_same, restless
 from fairseq.search import BeamSearch, Sampling
 from fairseq.sequence_generator import SequenceGenerator
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sessions import ALL_MODELS, DICTIONARY, SMALL, TRANSFORMERS, batch, build, random_sessions
 
+from examples import examples
 from mtn_fairseq.generation.narrow_beam_search import NarrowSequenceGenerator, largest
 
 
@@ -157,7 +158,7 @@ def test_which_searches_are_narrow():
 
 
 @given(rows=st.integers(1, 4), width=st.integers(1, 2000), seed=st.integers(0, 999), data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_largest_is_topk(rows, width, seed, data):
     count = data.draw(st.integers(1, min(width, 12)))
     scores = torch.randn(rows, width, generator=torch.Generator().manual_seed(seed))

@@ -9,7 +9,7 @@ import random
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sessions import (
     LONGEST_QUERY,
@@ -29,6 +29,8 @@ from sessions import (
     targets,
     words,
 )
+
+from examples import examples
 
 DOUBLE = torch.float64
 TOLERANCE = 1e-12
@@ -145,7 +147,7 @@ def test_a_ragged_batch(name, left_pad):
     length=st.integers(1, 6),
     left_pad=st.booleans(),
 )
-@settings(max_examples=20)
+@examples(20)
 @pytest.mark.parametrize("name", ["seq2seq", "hlstm"])
 def test_any_batch(name, sessions, length, left_pad):
     check(name, sessions, targets(6, len(sessions), length), left_pad=left_pad)

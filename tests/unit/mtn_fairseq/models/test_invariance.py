@@ -6,7 +6,7 @@ from argparse import Namespace
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sessions import (
     ALL_MODELS,
@@ -32,6 +32,8 @@ from sessions import (
     targets,
     words,
 )
+
+from examples import examples
 
 # A model and the same model would agree on nothing but noise if its answers were all alike.
 DIFFERENT = 1e-3
@@ -118,7 +120,7 @@ def test_batch_mates_of_another_shape(model, left_pad):
     left_pad=st.booleans(),
     extra_pad=st.integers(0, 4),
 )
-@settings(max_examples=25)
+@examples(25)
 @pytest.mark.parametrize("name", ["2-level", "3-level", "4-level", "last-query-3"])
 def test_any_batch(name, sessions, left_pad, extra_pad):
     model = build(*ALL_MODELS[name])[1]

@@ -5,7 +5,7 @@ import random
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sessions import (
     EOS,
@@ -32,6 +32,8 @@ from sessions import (
     targets,
     words,
 )
+
+from examples import examples
 
 # The codes of all queries are looked at, so the models that hand on the last query's only are out;
 # that these are the same codes is a test of its own.
@@ -83,7 +85,7 @@ def test_prefixes_are_encoded_as_in_the_longer_source(model, left_pad):
 
 
 @given(session=session_strategy, data=st.data())
-@settings(max_examples=25)
+@examples(25)
 @pytest.mark.parametrize("name", ["2-level", "3-level", "4-level", "top"])
 def test_prefixes_of_any_session(name, session, data):
     model = build(*MTN_MODELS[name])[1]

@@ -10,7 +10,7 @@ from beam_answers import answers, assert_same, restless
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 from fairseq.sequence_generator import SequenceGenerator
 from fairseq.sequence_scorer import SequenceScorer
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sessions import (
     COPYING_MODELS,
@@ -202,7 +202,6 @@ def test_the_mixture_sums_to_one(model):
     assert (found[..., V:] > 0.001).any()  # unknown words are copied
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 5), st.integers(0, 6))
 def test_gradients_of_the_fast_mixture(seed, rows, places):
     torch.manual_seed(seed)

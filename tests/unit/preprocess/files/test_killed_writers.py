@@ -8,6 +8,7 @@ import threading
 from contextlib import ExitStack, contextmanager
 
 import pytest
+from processes import PATIENCE
 from small_logs import SESSIONS, aol_log
 
 from mtn_preprocess.files import ownership
@@ -110,7 +111,7 @@ def test_a_run_that_lives_keeps_its_folders(place, tmp_path, point):
         with scratch(tmp_path, place):
             pass
         assert (names(place.parent), names(tmp_path)) == before
-        process.communicate("go on", timeout=60)
+        process.communicate("go on", timeout=PATIENCE)
         assert process.returncode == 0
     assert names(place) == ["new"] and names(place.parent) == ["text"]
     assert names(tmp_path) == ["out"]

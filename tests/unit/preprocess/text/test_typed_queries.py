@@ -3,10 +3,11 @@
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_logs import WORDS, some_text, some_words
 
+from examples import examples
 from mtn_preprocess import log_lines, row_query
 from mtn_preprocess.engines.duckdb_engine import DuckDBEngine
 from mtn_preprocess.log_files import find_log
@@ -137,7 +138,7 @@ def read_in_sql(tmp_path_factory):
 plain_ascii = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=20)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     typed=st.lists(st.one_of(plain_ascii, some_words, some_text), min_size=1, max_size=30),
     masks=st.tuples(st.booleans(), st.booleans()),
