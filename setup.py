@@ -38,6 +38,7 @@ setup(
     extras_require={
         "dev": [
             "build",
+            "filelock",
             "hypothesis",
             "mypy",
             "pre-commit",

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 import forking
+from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -53,11 +54,14 @@ def environment(variables):
 
 
 def run(line, stdin="", status=0, folder=ROOT, **variables):
-    """The finished process; its exit code must be `status`: a number, FAILURE or ANY."""
+    """The finished process; its exit code must be `status`: a number, FAILURE or ANY.
+
+    `stdin` is text, or bytes that are none.
+    """
     words = shlex.split(line)
     with ExitStack() as stack:
         streams = [stack.enter_context(TemporaryFile()) for _ in range(3)]
-        streams[0].write(stdin.encode("utf-8"))
+        streams[0].write(stdin.encode("utf-8") if isinstance(stdin, str) else stdin)
         streams[0].seek(0)
         process = _begin(words, streams, folder, variables)
         try:
@@ -153,3 +157,21 @@ def prepare(folder, history=0, users=25, pieces=0):
 
 def train(data, save, flags, **options):
     return run(f"fairseq-train {data} {PLUGIN} {TRAIN} --save-dir {save} {flags}", **options)
+
+
+def prepared(tmp_path_factory, **options):
+    """What `prepare` makes, once for all files and workers of a test run: to be read only."""
+    name = "-".join(["prepared", *(f"{key}{value}" for key, value in sorted(options.items()))])
+    folder = shared_folder(tmp_path_factory) / name
+    with FileLock(f"{folder}.lock"):
+        if not (folder / "done").exists():
+            folder.mkdir(exist_ok=True)
+            prepare(folder, **options)
+            (folder / "done").touch()
+    return folder / "text", folder / "data-bin"
+
+
+def shared_folder(tmp_path_factory):
+    """The folder of this test run, the same for all of its workers."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own

@@ -7,7 +7,7 @@ import re
 
 import pytest
 import torch
-from processes import PLUGIN, ROOT, SMALL, prepare, run, train
+from processes import PLUGIN, ROOT, SMALL, prepared, run, train
 from training_runs import learned, same_weights
 
 from mtn_evaluation.generate_log import read_generate_log
@@ -19,7 +19,7 @@ SHORT = "--max-len-b 15"
 @pytest.fixture(scope="module")
 def two_levels(tmp_path_factory):
     """(text, data) without a history, for every model."""
-    return prepare(tmp_path_factory.mktemp("two_levels"))
+    return prepared(tmp_path_factory)
 
 
 @pytest.fixture(scope="module", params=[2, 3], ids=["2 levels", "3 levels"])
@@ -29,7 +29,7 @@ def trained(request, tmp_path_factory):
     if request.param == 2:
         text, data = request.getfixturevalue("two_levels")
     else:
-        text, data = prepare(folder, history=2)
+        text, data = prepared(tmp_path_factory, history=2)
     layers = "1,1" if request.param == 2 else "1,1,1"
     log = train(
         data,
@@ -109,14 +109,13 @@ def test_diverse_beam_search(trained):
     assert "Generate test with beam=4" in out.stdout
 
 
-def test_interactive_answers_typed_sessions_whatever_comes_between(trained, tmp_path):
+def test_interactive_answers_typed_sessions_whatever_comes_between(trained):
     """An empty line has no suggestions; a byte that is no UTF-8 is part of an unknown word."""
     _, text, data, checkpoint = trained
     session = (text / "test.session").read_bytes().splitlines()[-1]
-    (tmp_path / "typed").write_bytes(b"\n".join([session, b"", b"caf\xe9", session, b""]))
     out = run(
-        f"sh -c 'fairseq-interactive {data} {PLUGIN} --path {checkpoint} --cpu --beam 3 --nbest 3"
-        f" {SHORT} < {tmp_path}/typed'"
+        f"fairseq-interactive {data} {PLUGIN} --path {checkpoint} --cpu --beam 3 --nbest 3 {SHORT}",
+        stdin=b"\n".join([session, b"", b"caf\xe9", session, b""]),
     ).stdout
     assert re.findall(r"^S-(\d)\t", out, re.MULTILINE) == ["0", "1", "2", "3"]
     assert re.findall(r"^D-(\d)\t", out, re.MULTILINE) == ["0"] * 3 + ["2"] * 3 + ["3"] * 3

@@ -5,7 +5,7 @@ import re
 import sys
 
 import pytest
-from processes import PLUGIN, SMALL, prepare, run, train
+from processes import PLUGIN, SMALL, prepared, run, train
 
 COMMAND = f"{sys.executable} -m mtn_evaluation.commands.evaluate"
 YARDSTICK = f"{sys.executable} -m mtn_evaluation.commands.yardstick"
@@ -18,7 +18,7 @@ SHORT = "--max-len-b 15"  # barely trained models would go on to fairseq's 200 t
 def trained(request, tmp_path_factory):
     """(folder, text, data, what generates with the model, pieces): knows few words, or pieces."""
     folder = tmp_path_factory.mktemp(f"pieces{request.param}")
-    text, data = prepare(folder, users=60, pieces=request.param)
+    text, data = prepared(tmp_path_factory, users=60, pieces=request.param)
     sizes = " --level-sizes 40,10,5" if request.param else ""
     train(data, folder / "save", f"{SMALL}{sizes} --max-update 150")
     generate = (

@@ -13,7 +13,7 @@ import time
 
 import pytest
 import torch
-from processes import PATIENCE, PLUGIN, SMALL, TRAIN, prepare, run, start_anew
+from processes import PATIENCE, PLUGIN, SMALL, TRAIN, prepared, run, start_anew
 from training_runs import learned, load, logged, same_weights
 
 KILLS = 10
@@ -26,7 +26,7 @@ FLAGS = (
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    return prepare(tmp_path_factory.mktemp("killed"))[1]
+    return prepared(tmp_path_factory)[1]
 
 
 def command(data, save):

@@ -12,7 +12,7 @@ import sys
 
 import pytest
 from fairseq import options
-from processes import PYTHONPATH, ROOT, SMALL, prepare, run
+from processes import PYTHONPATH, ROOT, SMALL, prepared, run
 
 README = (ROOT / "examples/aol/README.md").read_text(encoding="utf-8")
 LINES = [block for block in README.split("```")[1::2] if "examples/aol/train" in block]
@@ -83,7 +83,7 @@ def test_fairseq_takes_every_flag(name, cluster, tmp_path):
 @pytest.fixture(scope="module")
 def work(tmp_path_factory):
     folder = tmp_path_factory.mktemp("work")
-    prepare(folder)
+    (folder / "data-bin").symlink_to(prepared(tmp_path_factory)[1])
     return folder
 
 

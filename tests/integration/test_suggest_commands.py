@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from optional_parts import need_lightgbm
-from processes import PATIENCE, PLUGIN, ROOT, SMALL, prepare, run, train
+from processes import PATIENCE, PLUGIN, ROOT, SMALL, prepared, run, train
 
 from mtn_evaluation import read_system
 from mtn_serving.candidates import SOURCES
@@ -15,6 +15,8 @@ from mtn_serving.ranker import RULES
 
 LONGEST = {0: 12, 300: 40}  # tokens of a query
 words_only = pytest.mark.parametrize("parts", [0], indirect=True, ids=["words"])
+EVALUATE = f"{sys.executable} -m mtn_evaluation.commands.evaluate"
+YARDSTICK = f"{sys.executable} -m mtn_evaluation.commands.yardstick"
 
 
 def command(name):
@@ -26,7 +28,7 @@ def parts(request, tmp_path_factory):
     """Text, and the flags of `mtn-suggest` that name a barely trained model, counts, a ranker."""
     need_lightgbm()
     folder = tmp_path_factory.mktemp(f"suggest{request.param}")
-    text, data = prepare(folder, users=60, pieces=request.param)
+    text, data = prepared(tmp_path_factory, users=60, pieces=request.param)
     sizes = f"--level-sizes {LONGEST[request.param]},10,5"
     train(data, folder / "save", f"{SMALL} {sizes} --max-update 30")
     counted = run(f"{command('count_next')} --train {text}/train --output {folder}/counts")
@@ -59,11 +61,8 @@ def test_a_ranked_test_set_can_be_scored(parts, tmp_path):
         assert not any("<unk>" in ranked or "▁" in ranked for ranked in pair.ranked)
     # The ranker was fitted with --repeats, and need not be told so again.
     assert any(set(pair.ranked) & set(pair.session.split(" <q> ")) for pair in log.pairs)
-    run(f"{command('yardstick')} echo --test {text}/test")
-    run(
-        f"{command('evaluate')} all={tmp_path}/suggest.log --test {text}/test"
-        f" --json {tmp_path}/scores.json"
-    )
+    run(f"{YARDSTICK} echo --test {text}/test")
+    run(f"{EVALUATE} all={tmp_path}/suggest.log --test {text}/test --json {tmp_path}/scores.json")
     (system,) = json.loads((tmp_path / "scores.json").read_text())["systems"]
     assert system["raw"]["mrr@5"] > 0 and system["nbest"] == 5
 
@@ -82,9 +81,7 @@ def test_counts_alone_are_the_yardstick(parts, tmp_path):
     text, _, _, folder, _ = parts
     counts = f"--counts {folder}/counts --without edits --repeats"
     found = suggested(parts, counts, tmp_path)
-    yardstick = run(
-        f"{command('yardstick')} last --train {text}/train --test {text}/test --nbest 5"
-    )
+    yardstick = run(f"{YARDSTICK} last --train {text}/train --test {text}/test --nbest 5")
     (tmp_path / "last.log").write_text(yardstick.stdout, encoding="utf-8")
     both = zip(found.pairs, read_system(f"{tmp_path}/last.log").pairs)
     second = [(one, other) for one, other in both if " <q> " not in one.session]
@@ -129,7 +126,7 @@ def test_what_is_wrong_is_one_line(parts, tmp_path):
         f"--counts {tmp_path}": "it has no header.json",
         f"{flags} --ranker {tmp_path}": "no ranker: it has no header.json",
         f"--counts {folder}/counts --ranker {folder}/ranker": "the ranker was fitted with a model",
-        f"--model {folder}/log.tsv --data {data}": "no checkpoint at all",
+        f"--model {data.parent}/log.tsv --data {data}": "no checkpoint at all",
         f"--model {folder}/save/checkpoint_last.pt": "give --model and --data together",
     }.items():
         done = run(f"{command('suggest')} {arguments} --session paris", status=1)

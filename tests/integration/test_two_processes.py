@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 import torch
-from processes import PATIENCE, PLUGIN, SMALL, TRAIN, prepare, start, train
+from processes import PATIENCE, PLUGIN, SMALL, TRAIN, prepared, start, train
 from training_runs import learned, logged, same_weights
 
 MODELS = {
@@ -47,9 +47,9 @@ def train_together(data, save, flags, status=0):
 
 
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory):
+def sessions_and_data(tmp_path_factory):
     """(training sessions as text, data)"""
-    text, data = prepare(tmp_path_factory.mktemp("two_processes"))
+    text, data = prepared(tmp_path_factory)
     return (text / "train.session").read_text().splitlines(), data
 
 
@@ -63,8 +63,8 @@ def prepared(tmp_path_factory):
     ],
     ids=["mtn pairs", "mtn whole sessions", "hlstm pairs", "hlstm whole sessions"],
 )
-def test_the_same_curve_as_one_process(prepared, tmp_path, arch, read, criterion):
-    pairs, data = prepared
+def test_the_same_curve_as_one_process(sessions_and_data, tmp_path, arch, read, criterion):
+    pairs, data = sessions_and_data
     examples = sum("<q>" not in line for line in pairs) if read == "always" else len(pairs)
     size = -(-examples // BATCHES)
     assert -(-examples // size) == BATCHES
@@ -97,8 +97,8 @@ def assert_same_numbers(curve, other):
         assert line == pytest.approx(expected, rel=1e-3, abs=2e-3)  # as rounded in the log
 
 
-def test_two_processes_go_on_from_the_same_whole_checkpoint(prepared, tmp_path):
-    _, data = prepared
+def test_two_processes_go_on_from_the_same_whole_checkpoint(sessions_and_data, tmp_path):
+    _, data = sessions_and_data
     flags = f"{SMALL} --dropout 0.1 --save-interval-updates 1 --disable-validation"
     train_together(data, tmp_path / "straight", f"{flags} --max-update 5")
     train_together(data, tmp_path / "parts", f"{flags} --max-update 4")
@@ -110,8 +110,8 @@ def test_two_processes_go_on_from_the_same_whole_checkpoint(prepared, tmp_path):
     assert same_weights(straight, parts)
 
 
-def test_two_processes_stop_together_if_no_checkpoint_is_whole(prepared, tmp_path):
-    _, data = prepared
+def test_two_processes_stop_together_if_no_checkpoint_is_whole(sessions_and_data, tmp_path):
+    _, data = sessions_and_data
     save = tmp_path / "save"
     save.mkdir()
     (save / "checkpoint_last.pt").touch()
@@ -119,7 +119,7 @@ def test_two_processes_stop_together_if_no_checkpoint_is_whole(prepared, tmp_pat
         assert f"{save}/checkpoint_last.pt: damaged checkpoint: empty" in said
 
 
-def test_a_process_that_trains_alone_though_it_should_not_says_so(prepared, tmp_path):
+def test_a_process_that_trains_alone_though_it_should_not_says_so(sessions_and_data, tmp_path):
     flags = f"{SMALL} --max-update 1 --disable-validation"
-    log = train(prepared[1], tmp_path, flags, WORLD_SIZE="2").stdout
+    log = train(sessions_and_data[1], tmp_path, flags, WORLD_SIZE="2").stdout
     assert "WORLD_SIZE=2, but this process trains alone" in log
