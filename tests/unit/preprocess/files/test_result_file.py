@@ -6,6 +6,7 @@ import sys
 from contextlib import contextmanager
 
 import pytest
+from processes import PATIENCE
 
 from mtn_preprocess.files.result_file import (
     check_result_file,
@@ -93,6 +94,6 @@ def test_a_run_that_lives_keeps_its_file(tmp_path):
     with writer(path) as process:
         write_result_file(str(path), "mine")
         assert path.read_text() == "mine" and len(names(tmp_path)) == 2
-        process.communicate("go on", timeout=60)
+        process.communicate("go on", timeout=PATIENCE)
         assert process.returncode == 0
     assert path.read_text() == "half" and names(tmp_path) == ["log.tsv"]
