@@ -29,10 +29,20 @@ from mtn_preprocess.session_files import SPLIT_FILES, USERS, WHOLE, SessionFiles
 from mtn_preprocess.sessions import LINES, SCHEMA, SessionBatch
 from mtn_preprocess.splits import count_starts, split_by_hash, split_by_time, time_bounds
 from mtn_preprocess.subwords import MODEL, encode_in_subwords
+from mtn_preprocess.text import text_settings
 from mtn_preprocess.time_checks import swapped_days
 
 STATS = "stats.json"
-OUR_FILES = {*SPLIT_FILES, WHOLE, USERS, STATS, rejects.NAME, MODEL, manifest.NAME}
+OUR_FILES = {
+    *SPLIT_FILES,
+    WHOLE,
+    USERS,
+    STATS,
+    rejects.NAME,
+    MODEL,
+    manifest.NAME,
+    text_settings.NAME,
+}
 
 _FEW = 50  # sessions: scores on fewer say little
 
@@ -66,6 +76,7 @@ def prepare(settings: Settings, progress: Optional[Progress] = None) -> Dict[str
         with written_whole(output, OUR_FILES, overwrite) as folder:
             stats = _write(folder, scratch, engine, log, settings, progress or Progress())
             (folder / STATS).write_text(json.dumps(stats, indent=2) + "\n", encoding="utf-8")
+            text_settings.write_settings(folder, settings.rules.text)
             manifest.write(folder, made_from)
     return stats
 

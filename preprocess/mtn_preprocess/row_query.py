@@ -13,7 +13,8 @@ and two functions in Python, registered with each engine:
     read_query(text)  what was typed as a query (`typed_queries`)
     read_time(text)   a time in the format asked for, as AOL writes it (`log_times`)
 
-Python is called for few rows: those that are more than plain ASCII.
+Python is called for few rows: those that are more than plain ASCII, and with another character rule
+than AOL's those with the symbols that it may keep.
 
 No text of a user or of a log is part of the SQL, whose engines differ in how they quote: numbers
 and the words above are all there is.
@@ -23,6 +24,9 @@ from mtn_preprocess.log_files import Log
 from mtn_preprocess.log_times import AOL_TIME
 from mtn_preprocess.reasons import KEPT, Reason
 from mtn_preprocess.rules import Rules
+from mtn_preprocess.text.text_settings import AOL
+
+_SYMBOLS = r"[-+#.&\x27]"  # typed_queries.KEPT_SYMBOLS; a quote would end the text of the SQL
 
 # Rows that are none come first, by place; then users as text, each user's queries by time, those of
 # the same second by alphabet.
@@ -96,6 +100,8 @@ def _is_plain(rules: Rules) -> str:
     # Printable ASCII, which is quickly seen where nothing had to be changed; and not one of the
     # words that the session text format escapes.
     tests = ["(plain = typed OR NOT matches(typed, '[^ -~]'))", "plain NOT LIKE '%madeupword%'"]
+    if rules.characters != AOL:  # what of these is part of a word, Python decides
+        tests.append(rf"NOT matches(typed, '{_SYMBOLS}')")
     if rules.mask_numbers:
         tests.append("NOT matches(typed, '[0-9]')")
     if rules.mask_emails:

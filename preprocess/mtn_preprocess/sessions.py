@@ -48,7 +48,7 @@ class SessionBatch:
 
 def find_sessions(batches: Iterable[pa.RecordBatch], rules: Rules) -> Iterator[SessionBatch]:
     """The sessions of sorted rows."""
-    is_blocked = block_list(rules.block_list)
+    is_blocked = block_list(rules.block_list, rules.characters)
     for rows in whole_users(batches):
         yield _sessions_of(rows, rules, is_blocked)
 

@@ -6,6 +6,7 @@ used here but the names: `Rules`, `Reason`.
 
 import hashlib
 import io
+import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -67,7 +68,11 @@ def prepare(logs: Sequence[Tuple[str, bytes]], rules: Rules, users: bool = False
             raise Nothing("no session is left under these rules")
         if name not in split_of.values():
             raise Nothing(f"no session falls into the {name} split")
-    files = {"rejects.tsv": text_of(rejects), **files_of(sessions, split_of, named, rules)}
+    files = {
+        "rejects.tsv": text_of(rejects),
+        "text.json": settings_of(rules),
+        **files_of(sessions, split_of, named, rules),
+    }
     if users and "train" in named:
         files["train.user"] = text_of(users_of_training_pairs(sessions, split_of))
     return Prepared(
@@ -158,20 +163,51 @@ def read_query(typed: str, rules: Rules) -> str:
     for number, part in enumerate(parts):
         if number > 0:
             words.append("<email>")
-        for word in normalise(part).split():
-            if not rules.mask_numbers or not word.isdigit():
+        for word in normalise(part, rules.characters).split():
+            digits = "".join(character for character in word if character not in "+#.'&-")
+            if not rules.mask_numbers or not digits.isdigit():
                 words.append(escape(word))
             elif not words or words[-1] != "<number>":
                 words.append("<number>")
     return " ".join(words)
 
 
-def normalise(typed: str) -> str:
-    text = ""
-    for character in unicodedata.normalize("NFC", typed.lower()):
-        kind = unicodedata.category(character)
-        text += character if kind.startswith(("L", "M", "N")) else " "
-    return " ".join(text.split())
+def normalise(typed: str, characters: str = "aol") -> str:
+    text = unicodedata.normalize("NFC", typed.lower())
+    if characters == "symbols":
+        text = with_symbols(
+            text.replace("\u2019", "'").replace("\u2010", "-").replace("\u2011", "-")
+        )
+        return " ".join(text.split())
+    return " ".join("".join(each if is_letter(each) else " " for each in text).split())
+
+
+def is_letter(character: str) -> bool:
+    return unicodedata.category(character).startswith(("L", "M", "N"))
+
+
+def with_symbols(text: str) -> str:
+    """Each run of symbols is looked at with the letters around it, if any."""
+    result = ""
+    for run in re.findall(r"[-+#.'&]+|[^-+#.'&]", text):
+        if run[0] in "-+#.'&":
+            result += f"\0{run}\0"  # decided below
+        else:
+            result += run if is_letter(run) else " "
+    pieces = result.split("\0")
+    for place in range(1, len(pieces), 2):
+        run, before, after = pieces[place], pieces[place - 1], pieces[place + 1]
+        ends_a_word = before != "" and before[-1] != " "
+        starts_a_word = after != "" and after[0] != " "
+        signs = len(run) - len(run.lstrip("+#"))  # at its start
+        if ends_a_word and starts_a_word and len(run) - signs <= 1 and run[signs:] in (*".'&-", ""):
+            kept = run
+        elif ends_a_word:
+            kept = run[:signs] + " "
+        else:
+            kept = " ." if run == "." and starts_a_word else " "
+        pieces[place] = kept
+    return "".join(pieces)
 
 
 def escape(word: str) -> str:
@@ -186,7 +222,7 @@ def is_blocked(query: str, rules: Rules) -> bool:
             if re.search(entry[1:-1], query):
                 return True
         else:
-            phrase = [escape(word) for word in normalise(entry).split()]
+            phrase = [escape(word) for word in normalise(entry, rules.characters).split()]
             if any(words[i : i + len(phrase)] == phrase for i in range(len(words))):
                 return True
     return False
@@ -301,6 +337,12 @@ def users_of_training_pairs(sessions: Sequence[Session], split_of: Dict[Session,
         if split_of[session] == "train":
             lines += [str(number)] * (len(session.queries) - 1)
     return lines
+
+
+def settings_of(rules: Rules) -> bytes:
+    names = ("characters", "mask_numbers", "mask_emails")
+    text = json.dumps({name: getattr(rules, name) for name in names}, indent=2)
+    return f"{text}\n".encode()
 
 
 def text_of(lines: Sequence[str]) -> bytes:

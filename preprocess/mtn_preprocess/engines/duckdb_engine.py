@@ -71,7 +71,7 @@ class DuckDBEngine(Engine):
     def sessions(self, log: Log, rules: Rules, progress: Progress) -> Iterator[SessionBatch]:
         """All sessions of a log, by user and start."""
         functions = {
-            "read_query": QueryReader(rules.mask_numbers, rules.mask_emails).__call__,
+            "read_query": QueryReader(rules.text).__call__,
             "read_time": time_reader(log.time_format),
         }
         for name, function in functions.items():

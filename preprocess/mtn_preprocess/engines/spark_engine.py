@@ -90,7 +90,7 @@ class SparkEngine(Engine):
 
     def sessions(self, log: Log, rules: Rules, progress: Progress) -> Iterator[SessionBatch]:
         functions: Dict[str, Callable[[str], str]] = {
-            "read_query": QueryReader(rules.mask_numbers, rules.mask_emails),
+            "read_query": QueryReader(rules.text),
             "read_time": time_reader(log.time_format),
         }
         for name, function in functions.items():

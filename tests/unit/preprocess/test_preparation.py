@@ -39,6 +39,7 @@ def test_golden_log_gives_exactly_these_files(tmp_path, capsys):
         "manifest.json",
         "rejects.tsv",
         "stats.json",
+        "text.json",
         "train.next",
         "train.session",
         "train.whole",
