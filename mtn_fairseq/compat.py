@@ -138,21 +138,24 @@ def resume_with_the_same_dictionary() -> None:
 def check_text_before_binarising() -> None:
     """fairseq, all versions: asks a task about training text only, and with --srcdict about none.
 
-    So a test set that is empty, or text with `<pad>` in it, would be binarised.
+    So a test set that is empty, text with `<pad>` in it, or text that was prepared with other
+    settings than that of the dictionary, would be binarised.
     """
     from fairseq.binarizer import FileBinarizer
 
     from mtn_preprocess.text.text_checks import check_text
 
-    from .data.session_dictionary import SessionDictionary
+    from .data.session_dictionary import SessionDictionary, check_settings_of
 
     binarise = FileBinarizer.multiprocess_dataset
 
     def binarise_checked(
         input_file: str, dataset_impl: str, binarizer: Any, *args: Any, **options: Any
     ) -> Any:
-        if isinstance(getattr(binarizer, "dict", None), SessionDictionary):
+        dictionary = getattr(binarizer, "dict", None)
+        if isinstance(dictionary, SessionDictionary):
             check_text(Path(input_file))
+            check_settings_of(Path(input_file), dictionary)
         return binarise(input_file, dataset_impl, binarizer, *args, **options)
 
     FileBinarizer.multiprocess_dataset = staticmethod(binarise_checked)

@@ -11,6 +11,7 @@ import numpy as np
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_pairs import Pair
+from mtn_preprocess.text.text_settings import TextSettings
 
 from .next_queries import NextQueries, context_key
 from .ranked_lists import RankedLists
@@ -31,6 +32,7 @@ def count_next_queries(
     users: Optional[Iterable[int]] = None,
     min_users: int = 1,
     longest: int = LONGEST_CONTEXT,
+    text: Optional[TextSettings] = None,
 ) -> NextQueries:
     """Each pair counts once for each context that *ends* its prefix, as in `mtn-yardstick`.
 
@@ -39,6 +41,7 @@ def count_next_queries(
         users: who asked, one number a pair
         min_users: queries that fewer people asked are not in the table, in no role
         longest: most queries of a context
+        text: with which the text was prepared, if known
     """
     tally = _Tally(longest)
     for pair, user in zip_longest(pairs, repeat(None, 0) if users is None else users):
@@ -48,7 +51,7 @@ def count_next_queries(
                 "line n of all files must belong together; prepare the text again",
             )
         tally.add(pair, user)
-    return tally.table(min_users)
+    return tally.table(min_users, text)
 
 
 class _Tally:
@@ -90,7 +93,7 @@ class _Tally:
             self.lengths.append(length)
         return number
 
-    def table(self, min_users: int) -> NextQueries:
+    def table(self, min_users: int, text: Optional[TextSettings] = None) -> NextQueries:
         kept = self._kept(min_users)
         texts = list(self.numbers)
         order = sorted(np.flatnonzero(kept).tolist(), key=texts.__getitem__)
@@ -112,6 +115,7 @@ class _Tally:
             + [text for change in changes for text in change]
         )
         facts = {
+            "text": text and text._asdict(),
             "pairs": self.pairs,
             "queries": len(pool),
             "contexts": len(keys),

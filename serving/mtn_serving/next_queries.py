@@ -13,9 +13,10 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.text_settings import settings_of
 
 from .array_folder import file_of, open_arrays, save_arrays
-from .kept_folder import Kind
+from .kept_folder import HEADER, Kind
 from .ranked_lists import RankedLists
 from .text_pool import TextPool
 
@@ -55,6 +56,8 @@ class NextQueries:
         self, facts: Dict[str, Any], arrays: Dict[str, np.ndarray], folder: Optional[Path] = None
     ) -> None:
         self.facts = facts
+        self.header = Path(folder or "") / HEADER
+        self.text_settings = settings_of(facts.get("text"), self.header)  # None for tables without
         damaged = partial(InputError, "damaged", KIND.again, folder)
         pools = {name: TextPool.from_arrays(arrays, name, damaged) for name in _POOLS}
         self.queries, self.words = pools["queries"], pools["words"]

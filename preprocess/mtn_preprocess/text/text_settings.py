@@ -7,7 +7,7 @@ read as the training text was, and parts of different text are not used together
 
 import json
 from pathlib import Path
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Iterable, NamedTuple, Optional, Tuple
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.json_file import read_json
@@ -31,6 +31,7 @@ class TextSettings(NamedTuple):
 
 
 DEFAULT = TextSettings()
+SettingsOf = Tuple[Path, Optional[TextSettings]]  # the file of a part, and what it says
 
 
 def write_settings(folder: Path, settings: TextSettings) -> None:
@@ -65,16 +66,16 @@ def settings_of(fields: Any, path: Path) -> Optional[TextSettings]:
     return TextSettings(**fields)
 
 
-def agreed_settings(parts: Dict[Path, Optional[TextSettings]]) -> Optional[TextSettings]:
+def agreed_settings(parts: Iterable[SettingsOf]) -> Optional[TextSettings]:
     """Those of all parts that have some; None if none has. Parts of different text are refused.
 
     Args:
-        parts: settings by the file that has them
+        parts: the file that has the settings of a part, and these
     """
-    known = {path: settings for path, settings in parts.items() if settings is not None}
+    known = [(path, settings) for path, settings in parts if settings is not None]
     if not known:
         return None
-    (first, agreed), *others = known.items()
+    (first, agreed), *others = known
     for path, settings in others:
         if settings != agreed:
             raise InputError(

@@ -10,6 +10,7 @@ from mtn_preprocess.commands.interrupts import interruptible
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_pairs import Pair, read_pairs
 from mtn_preprocess.text.text_checks import numbered_lines
+from mtn_preprocess.text.text_settings import read_settings
 from mtn_preprocess.text.word_pieces import decode_pieces
 
 from ..counting import LONGEST_CONTEXT, MOST_USERS, count_next_queries
@@ -33,6 +34,7 @@ def run(train: str, output: str, min_users: int, longest: int) -> None:
         read_users(users) if users.is_file() else None,
         min_users,
         longest,
+        read_settings(Path(train).parent),
     )
     table.save(Path(output))
     facts = table.facts

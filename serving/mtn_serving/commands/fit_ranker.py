@@ -35,6 +35,7 @@ FIGURES = ("bleu", "exact", f"mrr@{AT}", f"hit@{AT}")
 
 def run(suggester: Suggester, valid: str, output: str, seed: int) -> List[str]:
     """Writes the ranker; returns the lines of its report."""
+    suggester.check_text(valid)
     pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(valid)]
     sessions = session_numbers(pairs)
     if sessions[-1] + 1 < FOLDS:

@@ -28,6 +28,7 @@ def write_suggestions(
 
 
 def answer_test(suggester: Suggester, test: str, nbest: int, out: TextIO) -> None:
+    suggester.check_text(test)
     pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(test)]
     progress = TimeLeft(_say)
     number = 0
@@ -54,8 +55,8 @@ def answer_in_json(suggester: Suggester, lines: Iterable[str], nbest: int, out: 
     """One object per line, also for lines without a query: line n answers line n."""
     for line in lines:
         session, found = "", []
-        if has_query(line):
-            session, found = as_line(line), suggester.suggest(line, nbest)
+        if has_query(line, suggester.reader):
+            session, found = as_line(line, suggester.reader), suggester.suggest(line, nbest)
         suggestions = [{**each._asdict(), "score": round(each.score, 6)} for each in found]
         answer = {"session": session, "suggestions": suggestions}
         out.write(json.dumps(answer, ensure_ascii=False) + "\n")
@@ -119,7 +120,8 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         if args.json:
             answer_in_json(suggester, lines, args.nbest, out)
         else:
-            lines = filter(has_query, lines) if args.session is None else lines
+            if args.session is None:
+                lines = (line for line in lines if has_query(line, suggester.reader))
             answer_lines(suggester, lines, args.nbest, out)
 
 

@@ -46,10 +46,10 @@ def test_what_is_damaged_or_of_another_version(tmp_path, content, reason):
 def test_parts_agree_or_are_refused():
     one, other = TextSettings(), TextSettings(SYMBOLS, mask_emails=True)
     a, b, c = map(Path, "abc")
-    assert agreed_settings({}) is agreed_settings({a: None}) is None
-    assert agreed_settings({a: None, b: one, c: one}) == one
+    assert agreed_settings([]) is agreed_settings([(a, None)]) is None
+    assert agreed_settings([(a, None), (b, one), (c, one)]) == one
     with pytest.raises(InputError) as error:
-        agreed_settings({a: one, b: None, c: other})
+        agreed_settings([(a, one), (b, None), (c, other)])
     assert str(error.value) == (
         "c: its text was prepared with --characters symbols --mask-emails, but that of a with "
         "--characters aol; make both from the same prepared text"
