@@ -29,7 +29,8 @@ from mtn_preprocess.session_files import SPLIT_FILES, USERS, WHOLE, SessionFiles
 from mtn_preprocess.sessions import LINES, SCHEMA, SessionBatch
 from mtn_preprocess.splits import count_starts, split_by_hash, split_by_time, time_bounds
 from mtn_preprocess.subwords import MODEL, encode_in_subwords
-from mtn_preprocess.text import text_settings
+from mtn_preprocess.text import display_forms, text_settings
+from mtn_preprocess.text.typed_queries import QueryReader
 from mtn_preprocess.time_checks import swapped_days
 
 STATS = "stats.json"
@@ -42,6 +43,7 @@ OUR_FILES = {
     MODEL,
     manifest.NAME,
     text_settings.NAME,
+    display_forms.NAME,
 }
 
 _FEW = 50  # sessions: scores on fewer say little
@@ -114,6 +116,8 @@ def _write(
                 files.write(some)
                 days.update(np.unique(some["start"].to_numpy() // (24 * 60 * 60)).tolist())
     _refuse_empty(files)
+    if "train" in files.splits:
+        display_forms.write_forms(folder, files.forms.shown(QueryReader(rules.text)))
     rejected.show()
     for warning in [swapped_days(days, log.time_format), *_small_splits(files)]:
         if warning:

@@ -5,7 +5,7 @@ Only numbers are kept for each pair; a text is kept once, however often it was a
 
 from array import array
 from itertools import repeat, zip_longest
-from typing import Dict, Iterable, List, Optional, Tuple
+from typing import Dict, Iterable, List, Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -33,6 +33,7 @@ def count_next_queries(
     min_users: int = 1,
     longest: int = LONGEST_CONTEXT,
     text: Optional[TextSettings] = None,
+    forms: Optional[Mapping[str, str]] = None,
 ) -> NextQueries:
     """Each pair counts once for each context that *ends* its prefix, as in `mtn-yardstick`.
 
@@ -42,6 +43,7 @@ def count_next_queries(
         min_users: queries that fewer people asked are not in the table, in no role
         longest: most queries of a context
         text: with which the text was prepared, if known
+        forms: how queries are shown, where that is not how the text has them
     """
     tally = _Tally(longest)
     for pair, user in zip_longest(pairs, repeat(None, 0) if users is None else users):
@@ -51,7 +53,7 @@ def count_next_queries(
                 "line n of all files must belong together; prepare the text again",
             )
         tally.add(pair, user)
-    return tally.table(min_users, text)
+    return tally.table(min_users, text, forms or {})
 
 
 class _Tally:
@@ -93,7 +95,9 @@ class _Tally:
             self.lengths.append(length)
         return number
 
-    def table(self, min_users: int, text: Optional[TextSettings] = None) -> NextQueries:
+    def table(
+        self, min_users: int, text: Optional[TextSettings], forms: Mapping[str, str]
+    ) -> NextQueries:
         kept = self._kept(min_users)
         texts = list(self.numbers)
         order = sorted(np.flatnonzero(kept).tolist(), key=texts.__getitem__)
@@ -114,11 +118,13 @@ class _Tally:
             [word for query in pool for word in query.split()]
             + [text for change in changes for text in change]
         )
+        shown = [number for number, query in enumerate(pool) if query in forms]
         facts = {
             "text": text and text._asdict(),
             "pairs": self.pairs,
             "queries": len(pool),
             "contexts": len(keys),
+            "shown_in_another_form": len(shown),
             "longest_context": self.longest,
             "min_users": min_users,
             "queries_of_too_few_users": len(texts) - len(pool),
@@ -127,6 +133,8 @@ class _Tally:
             "context_keys": keys,
             "asked": asked,
             "asked_next": asked_next,
+            "shown": np.asarray(shown, dtype=np.uint32),
+            **TextPool.in_order(forms[pool[number]] for number in shown).arrays("forms"),
             **pool.arrays("queries"),
             **words.arrays("words"),
             **followers.arrays("followers"),

@@ -23,7 +23,9 @@ from .text_pool import TextPool
 _POOLS = ("queries", "words")
 _LISTS = {"followers": "queries", "queries_of_word": "queries", "changes": "words"}  # of what
 _PLAIN = {"context_keys": "<u8", "asked": "<u4", "asked_next": "<u4"}
-_TYPES = dict(_PLAIN)
+# Queries that are shown in another form: their numbers, sorted, and the forms in the same order.
+_SHOWN = {"shown": "<u4", **TextPool.types("forms")}
+_TYPES = {**_PLAIN, **_SHOWN}
 for _name in _POOLS:
     _TYPES.update(TextPool.types(_name))
 for _name in _LISTS:
@@ -36,6 +38,7 @@ _ALIKE = {
     "queries_of_word_ends": "words_ends",
     "changes_ends": "words_ends",
     **{f"{name}_counts": name for name in _LISTS},
+    "shown": "forms_ends",
 }
 
 KIND = Kind("next queries", 2, "mtn-count-next", frozenset(map(file_of, _TYPES)))
@@ -68,10 +71,12 @@ class NextQueries:
         self.context_keys = arrays["context_keys"]  # sorted; see `context_key`
         self.asked = arrays["asked"]  # how often each query was asked
         self.asked_next = arrays["asked_next"]  # ... but as the first of its session
+        self.shown = arrays["shown"]
+        self.forms = TextPool.from_arrays(arrays, "forms", damaged)  # not sorted
 
     def save(self, folder: Path) -> None:
-        arrays = {name: getattr(self, name) for name in _PLAIN}
-        for name in (*_POOLS, *_LISTS):
+        arrays = {name: getattr(self, name) for name in (*_PLAIN, "shown")}
+        for name in (*_POOLS, *_LISTS, "forms"):
             arrays.update(getattr(self, name).arrays(name))
         save_arrays(folder, KIND, self.facts, arrays, _TYPES)
 
@@ -82,11 +87,20 @@ class NextQueries:
         Args:
             verify: read all of it first, and compare it with what was written
         """
-        header, arrays = open_arrays(Path(folder), KIND, _TYPES, verify)
+        header, arrays = open_arrays(Path(folder), KIND, _TYPES, verify, tuple(_SHOWN))
         for name, other in _ALIKE.items():
             if len(arrays[name]) != len(arrays[other]):
                 raise InputError(f"not of the length of {other}", KIND.again, folder)
         return cls(header, arrays, folder)
+
+    def form(self, query: str) -> Optional[str]:
+        """How most people typed a query, where that is not how the text has it."""
+        number = self.queries.find(query) if len(self.shown) else None
+        if number is None:
+            return None
+        place = int(np.searchsorted(self.shown, np.uint32(number)))
+        found = place < len(self.shown) and int(self.shown[place]) == number
+        return self.forms[place] if found else None
 
     def contexts(self, session: Sequence[str]) -> List[int]:
         """Numbers of the last query, the last two, … as far as they were seen in training."""

@@ -53,10 +53,11 @@ Item = TypeVar("Item")
 
 
 class Suggestion(NamedTuple):
-    text: str
+    text: str  # to be shown: as most people typed it, where that is known
     score: float  # falls among the suggestions of one list and one rule
     source: str  # see `candidates.SOURCES`
     rule: str  # by which it stands where it does: of `ranker.RULES`, or IN_TURN without a ranker
+    query: str  # as prepared text has it: what is scored
 
 
 class Described(NamedTuple):
@@ -165,7 +166,7 @@ class Suggester:
             else:
                 found += map(self._ranked, self._described(batch))
         return [
-            [_as_typed(each, session) for each in suggestions[:n]]
+            [self._shown(each, session) for each in suggestions[:n]]
             for suggestions, session in zip(found, sessions)
         ]
 
@@ -214,9 +215,16 @@ class Suggester:
             return []
         candidates = described.candidates
         return [
-            Suggestion(candidates[row].text, score, candidates[row].source, rule)
+            _suggestion(candidates[row], score, rule)
             for row, score, rule in self.ranker.order(described.features)
         ]
+
+    def _shown(self, suggestion: Suggestion, session: Session) -> Suggestion:
+        """As people typed it; else for typed queries as it would be typed, for a line as in it."""
+        text = None if self.table is None else self.table.form(suggestion.query)
+        if text is None and not isinstance(session, str):
+            text = decode_query(suggestion.query)
+        return suggestion if text is None else suggestion._replace(text=text)
 
 
 def _trained(model: Path, data: Path, cpu: bool) -> Engine:
@@ -227,17 +235,11 @@ def _trained(model: Path, data: Path, cpu: bool) -> Engine:
 
 
 def _in_order_of_sources(candidates: Sequence[Candidate]) -> List[Suggestion]:
-    return [
-        Suggestion(each.text, float(-place), each.source, IN_TURN)
-        for place, each in enumerate(candidates)
-    ]
+    return [_suggestion(each, float(-place), IN_TURN) for place, each in enumerate(candidates)]
 
 
-def _as_typed(suggestion: Suggestion, session: Session) -> Suggestion:
-    """For queries as they were typed, as it would be typed; for a prepared line, as prepared."""
-    if isinstance(session, str):
-        return suggestion
-    return suggestion._replace(text=decode_query(suggestion.text))
+def _suggestion(candidate: Candidate, score: float, rule: str) -> Suggestion:
+    return Suggestion(candidate.text, score, candidate.source, rule, candidate.text)
 
 
 def batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:

@@ -35,12 +35,14 @@ class Row(NamedTuple):
     query: str
     file: int
     line: int
+    form: str = ""  # how it was typed, "" where that is the query
 
 
 class Session(NamedTuple):
     user: str
     start: int
     queries: Tuple[str, ...]
+    forms: Tuple[str, ...]
 
     @property
     def text(self) -> str:
@@ -96,7 +98,8 @@ def read_rows(
             counts["lines"] += 1
             found = read_row(line, rules)
             if not isinstance(found, Reason):
-                rows.append(Row(*found, file, number))
+                user, seconds, query, form = found
+                rows.append(Row(user, seconds, query, file, number, form))
             else:
                 counts[found] += 1
                 if found in FAULTS:
@@ -110,7 +113,7 @@ def read_rows(
 
 
 def read_row(line: bytes, rules: Rules) -> Union[Reason, Tuple]:
-    """User, seconds and query; or why not."""
+    """User, seconds, query and its form; or why not."""
     faults = {
         Reason.LONG_LINE: len(line) > LONGEST_LINE,
         Reason.NOT_UTF8: not is_utf8(line),
@@ -133,7 +136,7 @@ def read_row(line: bytes, rules: Rules) -> Union[Reason, Tuple]:
     if typed in ("", "-"):
         return Reason.BLANK
     query = read_query(typed, rules)
-    return (user, seconds, query) if query else Reason.NOTHING_LEFT
+    return (user, seconds, query, form_of(typed, query)) if query else Reason.NOTHING_LEFT
 
 
 def is_utf8(line: bytes) -> bool:
@@ -170,6 +173,13 @@ def read_query(typed: str, rules: Rules) -> str:
             elif not words or words[-1] != "<number>":
                 words.append("<number>")
     return " ".join(words)
+
+
+def form_of(typed: str, query: str) -> str:
+    """How it was typed, unless that is the query, or the query is masked, or it is invisible."""
+    form = " ".join(unicodedata.normalize("NFC", typed.lower()).split())
+    masked = "<number>" in query.split() or "<email>" in query.split()
+    return "" if masked or form == query or not form.isprintable() else form
 
 
 def normalise(typed: str, characters: str = "aol") -> str:
@@ -242,6 +252,7 @@ def sessions_of_user(
     for session in divided_at_gaps(issued, rules):
         counts["found"] += 1
         queries: List[str] = []
+        forms: List[str] = []
         asked = set()
         for row in session:
             reason = None
@@ -260,6 +271,8 @@ def sessions_of_user(
                 counts[reason] += 1
             else:
                 queries.append(row.query)
+                clicks = [each for each in session if each[:3] == row[:3]]
+                forms.append(min(each.form for each in clicks))
         if len(queries) < rules.min_queries:
             counts["short"] += 1
             counts[Reason.SHORT_SESSION] += len(queries)
@@ -267,7 +280,7 @@ def sessions_of_user(
             counts["long"] += 1
             counts[Reason.LONG_SESSION] += len(queries)
         else:
-            kept.append(Session(issued[0].user, session[0].seconds, tuple(queries)))
+            kept.append(Session(issued[0].user, session[0].seconds, tuple(queries), tuple(forms)))
     return kept
 
 
@@ -314,6 +327,9 @@ def files_of(
     lines: Dict[str, List[str]] = {name: [] for name in names}
     if "train" in named:
         lines["train.whole"] = []
+        lines["display.tsv"] = display_lines(
+            [session for session in sessions if split_of[session] == "train"], rules
+        )
     earlier: Dict[str, List[str]] = defaultdict(list)
     for session in sessions:
         name = split_of[session]
@@ -326,6 +342,20 @@ def files_of(
             lines["train.whole"].append(session.text)
         earlier[session.user].append(session.text)
     return {name: text_of(some) for name, some in lines.items()}
+
+
+def display_lines(sessions: Sequence[Session], rules: Rules) -> List[str]:
+    """For each query the form that most people typed, if that is another and of two at least."""
+    people: Dict[str, Dict[str, set]] = defaultdict(lambda: defaultdict(set))
+    for session in sessions:
+        for query, form in zip(session.queries, session.forms):
+            people[query][form].add(session.user)
+    lines = []
+    for query, forms in sorted(people.items()):
+        form = min(forms, key=lambda each: (-len(forms[each]), each))
+        if form and len(forms[form]) >= 2 and read_query(form, rules) == query:
+            lines.append(f"{query}\t{form}")
+    return lines
 
 
 def users_of_training_pairs(sessions: Sequence[Session], split_of: Dict[Session, str]) -> List[str]:

@@ -82,6 +82,9 @@ def test_parts_of_different_text_are_one_line(folder):
     other = prepare(folder, "other", "")
     assert json.loads((other / "text.json").read_text())["characters"] == "aol"
     run(f"{command('count_next')} --train {other}/train --output {folder}/other-counts")
+    asked = f"{command('suggest')} --counts {folder}/other-counts --json --session"
+    (found,) = json.loads(run(f"{asked} www.ebay.com --nbest 1").stdout)["suggestions"]
+    assert (found["text"], found["query"]) == ("learn c++", "learn c")  # as people typed it
     flags = parts(folder).replace("/counts", "/other-counts")
     remedy = "make both from the same prepared text"
     for line in (

@@ -22,7 +22,7 @@ def write_suggestions(
     """As `fairseq-generate` prints them, but for the P line: a query is scored as a whole."""
     out.write(f"S-{number}\t{pair.source}\nT-{number}\t{pair.next_query}\n")
     # Nothing to suggest is an answer too, and takes a rank.
-    for text, score in [(each.text, each.score) for each in suggestions] or [("", 0.0)]:
+    for text, score in [(each.query, each.score) for each in suggestions] or [("", 0.0)]:
         out.write(f"H-{number}\t{score:.6f}\t{text}\nD-{number}\t{score:.6f}\t{text}\n")
         out.write(f"P-{number}\t{score:.4f}\n")
 
@@ -45,8 +45,8 @@ def answer_test(suggester: Suggester, test: str, nbest: int, out: TextIO) -> Non
 def answer_lines(suggester: Suggester, lines: Iterable[str], nbest: int, out: TextIO) -> None:
     """One session per line, answered at once: a line for each suggestion, then an empty one."""
     for line in lines:
-        for text, score, source, rule in suggester.suggest(line, nbest):
-            out.write(f"{score:.4f}\t{source}\t{rule}\t{text}\n")
+        for each in suggester.suggest(line, nbest):
+            out.write(f"{each.score:.4f}\t{each.source}\t{each.rule}\t{each.text}\n")
         out.write("\n")
         out.flush()
 

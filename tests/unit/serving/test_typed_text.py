@@ -6,10 +6,12 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import ROOT
 from random_logs import some_text, some_words
 from test_next_queries import edit_header, table_of, write
 
 from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.display_forms import write_forms
 from mtn_preprocess.text.text_settings import (
     AOL,
     CHARACTERS,
@@ -20,7 +22,7 @@ from mtn_preprocess.text.text_settings import (
 from mtn_preprocess.text.typed_queries import QueryReader
 from mtn_preprocess.text.typed_sessions import SessionReader
 from mtn_serving.commands.count_next import main as count_next
-from mtn_serving.commands.suggest import answer_in_json, answer_test
+from mtn_serving.commands.suggest import answer_in_json, answer_lines, answer_test
 from mtn_serving.conditions import conditions_of
 from mtn_serving.next_queries import NextQueries
 from mtn_serving.ranker import Ranker, Weights
@@ -147,3 +149,62 @@ def test_settings_that_this_version_does_not_know(tmp_path):
     edit_header(folder, text={"characters": "moon", "mask_numbers": True, "mask_emails": True})
     with pytest.raises(InputError, match=r"counts/header.json: 'moon' is none of the character ru"):
         Suggester.load(counts=folder)
+
+
+# --- how suggestions are shown --------------------------------------------------------------------
+
+FORMS = {"www ebay com": "www.ebay.com", "bob s pizza": "bob's pizza", "never asked": "never!"}
+SHOWN = table_of([*SESSIONS, ["ebay motors", "www ebay com"]], text=TextSettings(), forms=FORMS)
+
+
+def test_a_query_is_shown_as_most_people_typed_it():
+    found = Suggester(SHOWN).suggest(["eBay!"])[0]
+    assert (found.text, found.query) == ("bob's pizza", "bob s pizza")
+    found = Suggester(SHOWN).suggest("ebay motors")[0]
+    assert (found.text, found.query) == ("www.ebay.com", "www ebay com")
+    again = Suggester(SHOWN).suggest(["ebay motors", found.text])  # somebody chose it
+    assert again == Suggester(SHOWN).suggest("ebay motors <q> www ebay com")
+    plain = Suggester(SHOWN).suggest(["bob's pizza"])[0]
+    assert plain.text == plain.query == "ebay"
+
+
+def test_forms_are_kept_with_the_counts(tmp_path):
+    SHOWN.save(tmp_path / "counts")
+    table = NextQueries.open(tmp_path / "counts", verify=True)
+    assert {query: table.form(query) for query in (*SHOWN.queries, "never asked")} == {
+        **dict.fromkeys(SHOWN.queries),
+        **FORMS,
+        "never asked": None,
+    }
+    assert table.facts["shown_in_another_form"] == 2
+
+
+def test_forms_come_from_beside_the_training_text(tmp_path):
+    folder = tmp_path / "text"
+    folder.mkdir()
+    write_forms(folder, FORMS.items())
+    write(folder, SESSIONS)
+    count_next(["--train", str(folder / "train"), "--output", str(tmp_path / "counts")])
+    assert NextQueries.open(tmp_path / "counts").form("www ebay com") == "www.ebay.com"
+
+
+def test_tables_of_earlier_code_have_no_forms():
+    table = NextQueries.open(ROOT / "tests/kept/counts", verify=True)
+    assert {table.form(query) for query in table.queries[:50]} == {None}
+
+
+def test_a_test_set_is_scored_by_the_text_itself(tmp_path):
+    write(tmp_path, [["ebay", "bob s pizza"]])
+    out = io.StringIO()
+    answer_test(Suggester(SHOWN), str(tmp_path / "train"), 1, out)
+    assert "D-0\t0.000000\tbob s pizza\n" in out.getvalue() and "bob's" not in out.getvalue()
+
+
+def test_lines_are_shown_as_typed():
+    out = io.StringIO()
+    answer_lines(Suggester(SHOWN, without=["edits"]), ["ebay motors"], 1, out)
+    assert out.getvalue() == "0.0000\tcounts\tin turn\twww.ebay.com\n\n"
+    out = io.StringIO()
+    answer_in_json(Suggester(SHOWN, without=["edits"]), ["ebay motors"], 1, out)
+    (found,) = json.loads(out.getvalue())["suggestions"]
+    assert (found["text"], found["query"]) == ("www.ebay.com", "www ebay com")
