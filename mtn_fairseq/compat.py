@@ -138,14 +138,14 @@ def resume_with_the_same_dictionary() -> None:
 def check_text_before_binarising() -> None:
     """fairseq, all versions: asks a task about training text only, and with --srcdict about none.
 
-    So a test set that is empty, or text with `<pad>` in it or with a separator that the dictionary
-    does not have, would be binarised.
+    So a test set that is empty, text with `<pad>` in it or with a separator that the dictionary
+    does not have, or text that was prepared with other settings, would be binarised.
     """
     from fairseq.binarizer import FileBinarizer
 
     from mtn_preprocess.text.text_checks import check_text
 
-    from .data.session_dictionary import SessionDictionary, separators_of
+    from .data.session_dictionary import SessionDictionary, check_settings_of, separators_of
 
     binarise = FileBinarizer.multiprocess_dataset
 
@@ -155,6 +155,7 @@ def check_text_before_binarising() -> None:
         dictionary = getattr(binarizer, "dict", None)
         if isinstance(dictionary, SessionDictionary):
             check_text(Path(input_file), separators_of(dictionary))
+            check_settings_of(Path(input_file), dictionary)
         return binarise(input_file, dataset_impl, binarizer, *args, **options)
 
     FileBinarizer.multiprocess_dataset = staticmethod(binarise_checked)

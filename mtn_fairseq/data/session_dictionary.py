@@ -4,7 +4,7 @@ import hashlib
 import logging
 from itertools import count, takewhile
 from pathlib import Path
-from typing import Any, Callable, Iterable, List, Optional, Set, TextIO, Union
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Set, TextIO, Union
 
 import torch
 from fairseq import tokenizer
@@ -22,6 +22,8 @@ from mtn_preprocess.text.session_text import (
     without_unseen,
 )
 from mtn_preprocess.text.text_checks import check_pairs, numbered_lines, session_lines
+from mtn_preprocess.text.text_settings import NAME as SETTINGS
+from mtn_preprocess.text.text_settings import agreed_settings, read_settings
 from mtn_preprocess.text.word_pieces import MODEL, PieceEncoder, has_pieces
 
 from .spelled_words import UNKNOWN_WORDS, UnknownWords, spell
@@ -30,13 +32,13 @@ logger = logging.getLogger(__name__)
 
 
 class SessionDictionary(Dictionary):
-    """Any fairseq command reads its file; what its words were cut by is saved beside it.
+    """Any fairseq command reads its file; what its words were made by is saved beside it.
 
     Words that it does not have are spelled out in what it encodes, and it can show those that
     `unknown_words` has learned.
     """
 
-    model: Optional[Path] = None
+    beside: Sequence[Path] = ()  # files of the text that are to lie beside the dictionary
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -84,8 +86,9 @@ class SessionDictionary(Dictionary):
 
     def save(self, f: Union[str, TextIO]) -> None:
         super().save(f)
-        if self.model is not None and isinstance(f, str):
-            Path(f).with_name(MODEL).write_bytes(self.model.read_bytes())
+        if isinstance(f, str):
+            for path in self.beside:
+                Path(f).with_name(path.name).write_bytes(path.read_bytes())
 
 
 def readable(line: str, dictionary: Dictionary) -> str:
@@ -115,13 +118,15 @@ def build_session_dictionary(
     dictionary.nspecial = len(dictionary)  # neither sorted nor cut off by `finalize`
     for path in _files_to_count(filenames):
         Dictionary.add_file_to_dictionary(str(path), dictionary, tokenizer.tokenize_line, workers)
-    if has_pieces(dictionary.symbols):
-        dictionary.model = _model_beside(filenames)
+    settings, model = (_file_beside(filenames, name) for name in (SETTINGS, MODEL))
+    if not has_pieces(dictionary.symbols):
+        model = None
+    dictionary.beside = [path for path in (settings, model) if path is not None]
     dictionary.finalize(threshold=threshold, nwords=nwords, padding_factor=1)
     for word in _higher_separators(filenames):
         dictionary.add_symbol(word, n=0)
-    if dictionary.model is not None:
-        for piece in PieceEncoder(dictionary.model).pieces():
+    if model is not None:
+        for piece in PieceEncoder(model).pieces():
             dictionary.add_symbol(piece, n=0)
     dictionary.pad_to_multiple_(padding_factor)
     dictionary.nspecial = specials
@@ -166,9 +171,23 @@ def _higher_separators(filenames: Iterable[str]) -> List[str]:
     return sorted(found - {QUERY_SEPARATOR, SESSION_SEPARATOR})
 
 
-def _model_beside(filenames: Iterable[str]) -> Optional[Path]:
-    models = {Path(filename).with_name(MODEL) for filename in filenames}
-    return next((model for model in sorted(models) if model.is_file()), None)
+def load_session_dictionary(filename: str) -> "SessionDictionary":
+    """With what lies beside it, which goes along where fairseq-preprocess --srcdict saves it."""
+    dictionary = SessionDictionary.load(filename)
+    found = (Path(filename).with_name(name) for name in (SETTINGS, MODEL))
+    dictionary.beside = [path for path in found if path.is_file()]
+    return dictionary
+
+
+def check_settings_of(path: Path, dictionary: "SessionDictionary") -> None:
+    """Refuse text that was prepared with other settings than that of the dictionary."""
+    folders = [path.parent, *(each.parent for each in dictionary.beside if each.name == SETTINGS)]
+    agreed_settings((folder / SETTINGS, read_settings(folder)) for folder in folders[::-1])
+
+
+def _file_beside(filenames: Iterable[str], name: str) -> Optional[Path]:
+    paths = {Path(filename).with_name(name) for filename in filenames}
+    return next((path for path in sorted(paths) if path.is_file()), None)
 
 
 def separators_of(dictionary: Dictionary) -> List[str]:

@@ -26,6 +26,8 @@ from mtn_preprocess.text.session_text import (
     without_open_query,
 )
 from mtn_preprocess.text.text_checks import check_session
+from mtn_preprocess.text.text_settings import NAME as SETTINGS
+from mtn_preprocess.text.text_settings import read_settings
 from mtn_preprocess.text.word_pieces import MODEL, has_pieces
 
 from ..data.batching import ALIKE, Batching
@@ -37,11 +39,13 @@ from ..data.session_dictionary import (
     build_session_dictionary,
     find_separators,
     fingerprint,
+    load_session_dictionary,
     readable,
 )
 from ..data.session_sentencepiece import SessionSentencepiece, SessionSentencepieceConfig
 from ..data.session_to_query_dataset import SessionSource, SessionToQueryDataset, TokenLines
 from ..data.spelled_words import UnknownWords
+from ..data.typed_lines import TypedLines
 from ..data.whole_sessions import WholeSessionDataset
 from ..flags import one_int_per_level
 from ..generation.copied_words import columns_of, put_words
@@ -139,6 +143,10 @@ class SessionToQueryTask(TranslationTask):
         self.batches_described = False  # once is enough
         self.lines_answered = 0  # by fairseq-interactive, which numbers each buffer from 0
         self.dictionary_file = Path(utils.split_paths(cfg.data)[0]) / f"dict.{cfg.source_lang}.txt"
+        self.settings_file = self.dictionary_file.with_name(SETTINGS)
+        self.text_settings = read_settings(
+            self.settings_file.parent
+        )  # as fairseq-preprocess found them
         self.separators: List[int] = find_separators(src_dict, str(self.dictionary_file))
         self.state.merge_state_dict({_DICTIONARY: fingerprint(src_dict)})  # fairseq saves it
         if src_dict != tgt_dict:
@@ -167,7 +175,7 @@ class SessionToQueryTask(TranslationTask):
 
     @classmethod
     def load_dictionary(cls, filename: str) -> Dictionary:
-        return SessionDictionary.load(filename)
+        return load_session_dictionary(filename)
 
     @classmethod
     def build_dictionary(
@@ -256,9 +264,9 @@ class SessionToQueryTask(TranslationTask):
         A line that is no session is reported and read as an empty one, of length 0: see
         `inference_step`. A separator at the end of a line is ignored, as mtn-suggest does.
         """
-        lines = [without_open_query(readable(line, self.src_dict)) for line in lines]
-        tokens, lengths = super().get_interactive_tokens_and_lengths(lines, encode_fn)
-        for place, line in enumerate(lines):
+        encoded = [without_open_query(readable(encode_fn(line), self.src_dict)) for line in lines]
+        tokens, lengths = super().get_interactive_tokens_and_lengths(encoded, lambda line: line)
+        for place, line in enumerate(encoded):
             before = self.lines_answered + place
             try:
                 check_session(line, Path("input"), before + 1)
@@ -340,6 +348,13 @@ class SessionToQueryTask(TranslationTask):
     def begin_epoch(self, epoch: int, model: FairseqEncoderDecoderModel) -> None:
         super().begin_epoch(epoch, model)
         warn_of_training_alone()
+
+    def build_tokenizer(self, cfg: Any) -> Any:
+        """By which fairseq-interactive reads what is typed: as the training text was read."""
+        chosen = super().build_tokenizer(cfg)
+        if chosen is None and self.text_settings is not None:
+            return TypedLines(self.text_settings)
+        return chosen
 
     def build_bpe(self, cfg: Any) -> Any:
         """Plain text from word pieces and the reverse, without being told to."""

@@ -15,6 +15,7 @@
     sessions           sorted rows as sessions: the rules, on whole arrays
     pairs, splits      sessions as pairs, and who gets them
     session_files      the files of session text
+    form_counts        how many people typed a query in which way
     manifest           what a folder was made from
     account            what was read, removed and kept
     subwords           sentencepiece
@@ -29,6 +30,6 @@ What later rooms use, too:
     files/             how files, folders and standard streams are read and written
     commands/          flags, Ctrl-C and progress of commands; mtn-check-text, mtn-user-dir
 
-What runs on Spark's workers (spark_worker and what it imports, text.typed_queries, log_times)
-imports nothing but Arrow and numpy.
+What runs on Spark's workers (spark_worker and what it imports, log_times, text.typed_queries,
+text.display_forms) imports nothing but Arrow and numpy.
 """

@@ -11,6 +11,7 @@ from mtn_preprocess.reasons import FAULTS, RULES, Reason
 from mtn_preprocess.rules import SPLITS, Rules
 from mtn_preprocess.session_files import SessionFiles
 from mtn_preprocess.sessions import BACKWARDS, FOUND, LINES, LONG, SHORT
+from mtn_preprocess.text.text_settings import AOL
 
 THRESHOLD = 8  # a word of the vocabulary is seen so many times in training
 
@@ -131,6 +132,8 @@ def _shares(splits: Dict[str, Dict[str, int]]) -> str:
 def plain_rules(rules: Rules) -> Dict[str, Any]:
     """The rules as JSON. A block list may itself be private: only its checksum."""
     values = dict(vars(rules))
+    if rules.characters == AOL:  # as in folders made before there was a choice
+        del values["characters"]
     values["split"] = [float(share) for share in rules.split]
     entries = "\n".join(rules.block_list)
     values["block_list"] = hashlib.sha256(entries.encode()).hexdigest() if entries else None

@@ -19,6 +19,7 @@ from mtn_preprocess.log_times import (
     tells_morning_from_afternoon,
 )
 from mtn_preprocess.rules import Rules
+from mtn_preprocess.text.text_settings import CHARACTERS
 from mtn_preprocess.text.typed_queries import is_pattern, normalise
 
 _MOST_THREADS = 1024
@@ -51,7 +52,9 @@ class Settings:
 def settings_from(argv: Optional[Sequence[str]] = None) -> Settings:
     args = _parser().parse_args(argv)
     rules = {rule.name: getattr(args, rule.name) for rule in fields(Rules)}
-    rules["block_list"] = _read_block_list(args.block_list) if args.block_list else ()
+    rules["block_list"] = ()
+    if args.block_list:
+        rules["block_list"] = _read_block_list(args.block_list, args.characters)
     if args.max_queries < args.min_queries:
         raise InputError("--max-queries is less than --min-queries", "swap or change them")
     others = {each.name for each in fields(Settings)} - {"logs", "rules", "columns"}
@@ -140,6 +143,12 @@ def _add_input(group: argparse._ArgumentGroup) -> None:
 
 def _add_rules(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
+    add(
+        "--characters",
+        choices=CHARACTERS,
+        help="what stays beside letters and digits: aol: nothing; symbols: what belongs to words "
+        "as c++, c#, .net, o'brien, e-mail",
+    )
     add("--mask-numbers", action="store_true", help="words of digits become <number>")
     add("--mask-emails", action="store_true", help="e-mail addresses become <email>")
     add("--gap-minutes", type=_minutes, metavar="M", help="a pause that starts a new session")
@@ -291,7 +300,7 @@ def _shares(text: str) -> Tuple[Decimal, ...]:
     return shares
 
 
-def _read_block_list(path: Path) -> Tuple[str, ...]:
+def _read_block_list(path: Path, characters: str) -> Tuple[str, ...]:
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -307,7 +316,7 @@ def _read_block_list(path: Path) -> Tuple[str, ...]:
                 re.compile(entry[1:-1])
             except re.error as error:
                 raise InputError(f"bad pattern ({error})", "correct it", path, number) from None
-        elif not normalise(entry):
+        elif not normalise(entry, characters):
             raise InputError("no word in this entry", "queries have none such", path, number)
         entries.append(entry)
     return tuple(entries)

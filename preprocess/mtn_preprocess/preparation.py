@@ -30,10 +30,22 @@ from mtn_preprocess.session_files import SPLIT_FILES, USERS, WHOLE, SessionFiles
 from mtn_preprocess.sessions import LINES, SCHEMA, SessionBatch
 from mtn_preprocess.splits import count_starts, split_by_hash, split_by_time, time_bounds
 from mtn_preprocess.subwords import MODEL, encode_in_subwords
+from mtn_preprocess.text import display_forms, text_settings
+from mtn_preprocess.text.typed_queries import QueryReader
 from mtn_preprocess.time_checks import swapped_days
 
 STATS = "stats.json"
-OUR_FILES = {*SPLIT_FILES, WHOLE, USERS, STATS, rejects.NAME, MODEL, manifest.NAME}
+OUR_FILES = {
+    *SPLIT_FILES,
+    WHOLE,
+    USERS,
+    STATS,
+    rejects.NAME,
+    MODEL,
+    manifest.NAME,
+    text_settings.NAME,
+    display_forms.NAME,
+}
 
 _FEW = 50  # sessions: scores on fewer say little
 _LARGE_SHARE = 10  # percent: a split of more would take too much from training
@@ -68,6 +80,7 @@ def prepare(settings: Settings, progress: Optional[Progress] = None) -> Dict[str
         with written_whole(output, OUR_FILES, overwrite) as folder:
             stats = _write(folder, scratch, engine, log, settings, progress or Progress())
             (folder / STATS).write_text(json.dumps(stats, indent=2) + "\n", encoding="utf-8")
+            text_settings.write_settings(folder, settings.rules.text)
             manifest.write(folder, made_from)
     return stats
 
@@ -105,6 +118,8 @@ def _write(
                 files.write(some)
                 days.update(np.unique(some["start"].to_numpy() // (24 * 60 * 60)).tolist())
     _refuse_empty(files)
+    if "train" in files.splits:
+        display_forms.write_forms(folder, files.forms.shown(QueryReader(rules.text)))
     rejected.show()
     for warning in [swapped_days(days, log.time_format), *_small_splits(files, rules)]:
         if warning:

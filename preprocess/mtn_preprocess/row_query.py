@@ -4,16 +4,19 @@ It is standard SQL, but for a few words that each engine defines its own way:
 
     fields(text)      the fields of a line, an array; width(array), field(array, n) from 1
     words(text)       ASCII text, lower case, everything but letters and digits one space
+    lowered(text)     ASCII text, lower case, single spaces
     matches(text, p)  whether a regular expression is found in the text
     seconds(text)     `2006-03-01 10:00:00` in seconds, null if it is no such time: a fraction of a
                       second, or a year that is not four digits, an engine might well read
 
-and two functions in Python, registered with each engine:
+and three functions in Python, registered with each engine:
 
     read_query(text)  what was typed as a query (`typed_queries`)
+    read_form(text)   what was typed as it may be shown (`display_forms`)
     read_time(text)   a time in the format asked for, as AOL writes it (`log_times`)
 
-Python is called for few rows: those that are more than plain ASCII.
+Python is called for few rows: those that are more than plain ASCII, and with another character rule
+than AOL's those with the symbols that it may keep.
 
 No text of a user or of a log is part of the SQL, whose engines differ in how they quote: numbers
 and the words above are all there is.
@@ -23,6 +26,9 @@ from mtn_preprocess.log_files import Log
 from mtn_preprocess.log_times import AOL_TIME
 from mtn_preprocess.reasons import KEPT, Reason
 from mtn_preprocess.rules import Rules
+from mtn_preprocess.text.text_settings import AOL
+
+_SYMBOLS = r"[-+#.&\x27]"  # typed_queries.KEPT_SYMBOLS; a quote would end the text of the SQL
 
 # Rows that are none come first, by place; then users as text, each user's queries by time, those of
 # the same second by alphabet.
@@ -30,7 +36,12 @@ ORDER = ("who", "seconds", "query", "place")
 
 
 def rows(log: Log, rules: Rules) -> str:
-    """SELECT place, who, seconds, query, reason (why it is no query, or 0), from `lines`."""
+    """SELECT place, reason (why it is no query, or 0), who, seconds, query, form, from `lines`.
+
+    The form is how the query was typed, "" where that is the query. Masked queries have none: what
+    was masked is not to be seen again.
+    """
+    plain = _is_plain(rules)
     user, query, time = (_trimmed(f"field(parts, {n})") for n in log.layout.columns)
     widths = ", ".join(map(str, log.layout.widths))
     first, end = log.times
@@ -47,10 +58,13 @@ WITH divided AS (
     FROM named
 ), queries AS (
     SELECT place, fault, columns, who, typed, seconds,
-           CASE WHEN {_is_plain(rules)} THEN plain ELSE read_query(typed) END AS query
+           CASE WHEN {plain} THEN plain ELSE read_query(typed) END AS query,
+           CASE WHEN plain = typed THEN plain
+                WHEN {plain} THEN lowered(typed)
+                ELSE read_form(typed) END AS form
     FROM understood
 ), judged AS (
-    SELECT place, who, seconds, query,
+    SELECT place, who, seconds, query, form,
            CASE WHEN fault <> {KEPT} THEN fault
                 WHEN columns NOT IN ({widths}) THEN {Reason.COLUMNS:d}
                 WHEN who = '' THEN {Reason.USER:d}
@@ -64,7 +78,10 @@ WITH divided AS (
 SELECT place, reason,
        CASE WHEN reason = {KEPT} THEN who END AS who,
        CASE WHEN reason = {KEPT} THEN seconds END AS seconds,
-       CASE WHEN reason = {KEPT} THEN query END AS query
+       CASE WHEN reason = {KEPT} THEN query END AS query,
+       CASE WHEN reason <> {KEPT} THEN NULL
+            WHEN form = query OR query LIKE '%<%' THEN ''
+            ELSE form END AS form
 FROM judged
 """
 
@@ -72,7 +89,7 @@ FROM judged
 def rows_and_popularity(source: str) -> str:
     """The same rows with `users`, how many asked the query; from a table of them."""
     return f"""
-SELECT place, reason, who, seconds, {source}.query, users
+SELECT place, reason, who, seconds, {source}.query, form, users
 FROM {source} LEFT JOIN (
     SELECT query, count(DISTINCT who) AS users FROM {source} WHERE query IS NOT NULL GROUP BY query
 ) popularity ON popularity.query = {source}.query
@@ -96,6 +113,8 @@ def _is_plain(rules: Rules) -> str:
     # Printable ASCII, which is quickly seen where nothing had to be changed; and not one of the
     # words that the session text format escapes.
     tests = ["(plain = typed OR NOT matches(typed, '[^ -~]'))", "plain NOT LIKE '%madeupword%'"]
+    if rules.characters != AOL:  # what of these is part of a word, Python decides
+        tests.append(rf"NOT matches(typed, '{_SYMBOLS}')")
     if rules.mask_numbers:
         tests.append("NOT matches(typed, '[0-9]')")
     if rules.mask_emails:

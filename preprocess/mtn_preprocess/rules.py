@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Tuple
 
+from mtn_preprocess.text.text_settings import AOL, TextSettings
+
 SPLITS = ("train", "valid", "test")
 
 
@@ -33,9 +35,14 @@ class Rules:
     max_query_tokens: int = 10
     min_users: int = 1
     block_list: Tuple[str, ...] = ()
+    characters: str = AOL
     mask_numbers: bool = False
     mask_emails: bool = False
     split: Tuple[Decimal, ...] = (Decimal(95), Decimal("2.5"), Decimal("2.5"))
     split_by: str = "session"
     seed: int = 1
     history: int = 0
+
+    @property
+    def text(self) -> TextSettings:
+        return TextSettings(self.characters, self.mask_numbers, self.mask_emails)

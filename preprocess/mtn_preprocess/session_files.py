@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mtn_preprocess.form_counts import FormCounts
 from mtn_preprocess.pairs import unroll, whole_sessions
 from mtn_preprocess.rules import SPLITS, Rules
 
@@ -37,6 +38,7 @@ class SessionFiles:
         self.sessions: Counter = Counter()
         self.queries: Counter = Counter()
         self.pairs: Counter = Counter()
+        self.forms = FormCounts()  # of training queries
         self.words: Dict[str, Counter] = {name: Counter() for name in self.splits}
         self._files: Dict[str, BinaryIO] = {}
         self._stack = ExitStack()
@@ -72,6 +74,7 @@ class SessionFiles:
             self._put(f"{name}.next", pairs.target.take(my_pairs))
             if name == "train":  # without the history: a dictionary counts each query once
                 self._put(WHOLE, wholes.take(pa.array(mine)))
+                self.forms.add(sessions.take(pa.array(mine)))
                 if self.users:
                     users = self._number_users(sessions)[pairs.session]
                     self._put(USERS, pa.array(users).cast(pa.string()).take(my_pairs))

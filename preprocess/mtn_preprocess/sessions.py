@@ -20,7 +20,12 @@ from mtn_preprocess.rules import Rules
 from mtn_preprocess.text.typed_queries import block_list
 
 SCHEMA = pa.schema(
-    [("who", pa.string()), ("start", pa.int64()), ("queries", pa.list_(pa.string()))]
+    [
+        ("who", pa.string()),
+        ("start", pa.int64()),
+        ("queries", pa.list_(pa.string())),
+        ("forms", pa.list_(pa.string())),  # how each was typed, "" where that is the query
+    ]
 )
 # What is counted beside `Reason`s.
 LINES, FOUND, SHORT, LONG = "lines", "sessions found", "short sessions", "long sessions"
@@ -48,7 +53,7 @@ class SessionBatch:
 
 def find_sessions(batches: Iterable[pa.RecordBatch], rules: Rules) -> Iterator[SessionBatch]:
     """The sessions of sorted rows."""
-    is_blocked = block_list(rules.block_list)
+    is_blocked = block_list(rules.block_list, rules.characters)
     for rows in whole_users(batches):
         yield _sessions_of(rows, rules, is_blocked)
 
@@ -112,7 +117,8 @@ def _sessions_of_issued(
     start = seconds[opens]
 
     removed = _taken_out(rows, query, rules, is_blocked)
-    removed[same_user & (pause == 0) & ~_differs_from_above(query)] = Reason.CLICK
+    click = same_user & (pause == 0) & ~_differs_from_above(query)
+    removed[click] = Reason.CLICK
     left = np.flatnonzero(removed == KEPT)
     repeats = ~_differs_from_above(query.take(pa.array(left)))
     repeats[1:] &= session[left][1:] == session[left][:-1]
@@ -128,15 +134,40 @@ def _sessions_of_issued(
 
     kept = np.flatnonzero(~short & ~long)
     offsets = np.concatenate([[0], np.cumsum(queries_of_session[kept])]).astype(np.int32)
-    values = query.take(pa.array(np.flatnonzero(removed == KEPT)))
+    left = pa.array(np.flatnonzero(removed == KEPT))
+    forms = one_form_each(rows["form"].combine_chunks(), click)
     return pa.record_batch(
         [
             who.take(pa.array(np.flatnonzero(opens)[kept])),
             pa.array(start[kept]),
-            pa.ListArray.from_arrays(pa.array(offsets), values),
+            pa.ListArray.from_arrays(pa.array(offsets), query.take(left)),
+            pa.ListArray.from_arrays(pa.array(offsets), forms.take(left)),
         ],
         schema=SCHEMA,
     )
+
+
+def one_form_each(form: pa.Array, click: np.ndarray) -> pa.Array:
+    """The forms, where rows that are one query have the first of theirs by alphabet.
+
+    Else it would matter which of them comes first in the log.
+
+    Args:
+        click: whether each row is a further one of the query above
+    """
+    mixed = click & _differs_from_above(form)
+    if not mixed.any():
+        return form
+    first = np.flatnonzero(~click)
+    end = np.append(first[1:], len(form))
+    found = np.unique(np.searchsorted(first, np.flatnonzero(mixed), side="right") - 1)
+    chosen = [
+        min(form.slice(start, length).to_pylist())
+        for start, length in zip(first[found].tolist(), (end - first)[found].tolist())
+    ]
+    mask = np.zeros(len(form), bool)
+    mask[first[found]] = True
+    return pc.replace_with_mask(form, pa.array(mask), pa.array(chosen, pa.string()))
 
 
 def _seconds(minutes: float) -> int:

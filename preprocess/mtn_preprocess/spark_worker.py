@@ -61,12 +61,12 @@ class OfText:
 def unpacked(rows: Iterable) -> Iterator[SessionBatch]:
     """The batches again, from their rows as they arrive at the driver."""
     sessions: List[tuple] = []
-    for who, start, queries, packed in rows:
+    for *session, packed in rows:
         if packed is None:
-            sessions.append((who, start, queries))
+            sessions.append(tuple(session))
             continue
         account = json.loads(packed)
-        columns = list(zip(*sessions)) or [(), (), ()]
+        columns = list(zip(*sessions)) or [()] * len(SCHEMA)
         arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA)]
         yield SessionBatch(
             pa.record_batch(arrays, schema=SCHEMA),

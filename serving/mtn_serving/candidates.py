@@ -1,7 +1,8 @@
 """What might be suggested for a session, from every source, each text once."""
 
-import unicodedata
 from typing import Dict, List, NamedTuple, Optional, Sequence
+
+from mtn_preprocess.text.typed_queries import in_lower_case
 
 from .edits import KINDS, edits
 from .next_queries import NextQueries
@@ -52,7 +53,9 @@ def gather(
     if SESSION in sources:
         _add(found, "queries_ago", session[::-1], start=1)
     # How long ago a query was asked is known of all, whichever source it came from.
-    ago = {normalise(query): place for place, query in reversed(list(enumerate(session[::-1], 1)))}
+    ago = {
+        in_lower_case(query): place for place, query in reversed(list(enumerate(session[::-1], 1)))
+    }
     return [
         Candidate(text, _SOURCE_OF[next(iter(places))], **{**places, "queries_ago": ago.get(text)})
         for text, places in found.items()
@@ -63,15 +66,10 @@ def _stutters(text: str, session: Sequence[str], table: Optional[NextQueries]) -
     """Whether a word comes twice running, in no query of the session and in none that is asked."""
     words = text.split()
     twice = [word for word, following in zip(words, words[1:]) if word == following]
-    if not twice or (table is not None and table.queries.find(normalise(text)) is not None):
+    if not twice or (table is not None and table.queries.find(in_lower_case(text)) is not None):
         return False
     typed = f" {' <q> '.join(session)} "
     return any(f" {word} {word} " not in typed for word in twice)
-
-
-def normalise(text: str) -> str:
-    """Texts that differ only in case, spaces or composition of characters are one."""
-    return " ".join(unicodedata.normalize("NFC", text.lower()).split())
 
 
 def _add(
@@ -82,6 +80,6 @@ def _add(
 
 
 def _put(found: Dict[str, Dict[str, int]], text: str, field: str, place: int) -> None:
-    text = normalise(text)
+    text = in_lower_case(text)
     if text:
         found.setdefault(text, {}).setdefault(field, place)

@@ -3,6 +3,7 @@
 from typing import NamedTuple, Optional, Sequence, Tuple
 
 from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.text_settings import TextSettings
 
 from .candidates import BEAM, COUNTS, EDITS, SESSION, SOURCES
 
@@ -17,6 +18,7 @@ class Conditions(NamedTuple):
     counts: bool  # whether a table tells how often they were asked
     beam: int  # hypotheses of the model
     repeats: bool  # whether queries of the session itself are among them
+    text: Optional[TextSettings] = None  # by which sessions are read; compared by `Suggester`
 
 
 def conditions_of(
@@ -26,6 +28,7 @@ def conditions_of(
     beam: Optional[int] = None,
     repeats: Optional[bool] = None,
     fitted: Optional[Conditions] = None,
+    text: Optional[TextSettings] = None,
 ) -> Conditions:
     """What is left open is as it was when the ranker was fitted, if there is one.
 
@@ -33,6 +36,7 @@ def conditions_of(
         model, counts: whether they are at hand
         without, beam, repeats: as asked, None for left open
         fitted: the conditions of the ranker
+        text: of the parts that are at hand
     """
     if fitted is not None:
         beam = fitted.beam if beam is None else beam
@@ -42,7 +46,7 @@ def conditions_of(
     missing = [*(without or ()), *([] if model else [BEAM]), *([] if counts else [COUNTS, EDITS])]
     missing += [] if repeats else [SESSION]
     sources = tuple(source for source in SOURCES if source not in missing)
-    asked = Conditions(sources, model, counts, beam or BEAM_SIZE, bool(repeats))
+    asked = Conditions(sources, model, counts, beam or BEAM_SIZE, bool(repeats), text)
     if fitted is not None:
         _compare(fitted, asked)
     return asked

@@ -5,12 +5,13 @@ Only numbers are kept for each pair; a text is kept once, however often it was a
 
 from array import array
 from itertools import repeat, zip_longest
-from typing import Dict, Iterable, List, Optional, Tuple
+from typing import Dict, Iterable, List, Mapping, Optional, Tuple
 
 import numpy as np
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_pairs import Pair
+from mtn_preprocess.text.text_settings import TextSettings
 
 from .next_queries import Followers, NextQueries, context_key
 from .ranked_lists import RankedLists
@@ -31,6 +32,8 @@ def count_next_queries(
     users: Optional[Iterable[int]] = None,
     min_users: int = 1,
     longest: int = LONGEST_CONTEXT,
+    text: Optional[TextSettings] = None,
+    forms: Optional[Mapping[str, str]] = None,
 ) -> NextQueries:
     """Each pair counts once for each context that *ends* its prefix, as in `mtn-yardstick`.
 
@@ -39,6 +42,8 @@ def count_next_queries(
         users: who asked, one number a pair
         min_users: queries that fewer people asked are not in the table, in no role
         longest: most queries of a context
+        text: with which the text was prepared, if known
+        forms: how queries are shown, where that is not how the text has them
     """
     tally = _Tally(longest)
     for pair, user in zip_longest(pairs, repeat(None, 0) if users is None else users):
@@ -48,7 +53,7 @@ def count_next_queries(
                 "line n of all files must belong together; prepare the text again",
             )
         tally.add(pair, user)
-    return tally.table(min_users)
+    return tally.table(min_users, text, forms or {})
 
 
 def count_followers(pairs: Iterable[Pair], longest: int) -> Followers:
@@ -110,7 +115,9 @@ class _Tally:
         lists = RankedLists.count(renumbered[followed[both]], following[both], len(keys))
         return Followers(TextPool.of(texts[old] for old in order), keys, lists), new
 
-    def table(self, min_users: int) -> NextQueries:
+    def table(
+        self, min_users: int, text: Optional[TextSettings], forms: Mapping[str, str]
+    ) -> NextQueries:
         counted, new = self.followers(np.flatnonzero(self._kept(min_users)))
         pool, keys, followers = counted.queries, counted.context_keys, counted.followers
         single = np.asarray(self.lengths)[np.asarray(self.followed)] == 1
@@ -121,10 +128,13 @@ class _Tally:
             [word for query in pool for word in query.split()]
             + [text for change in changes for text in change]
         )
+        shown = [number for number, query in enumerate(pool) if query in forms]
         facts = {
+            "text": text and text._asdict(),
             "pairs": self.pairs,
             "queries": len(pool),
             "contexts": len(keys),
+            "shown_in_another_form": len(shown),
             "longest_context": self.longest,
             "min_users": min_users,
             "queries_of_too_few_users": len(self.numbers) - len(pool),
@@ -133,6 +143,8 @@ class _Tally:
             "context_keys": keys,
             "asked": asked,
             "asked_next": asked_next,
+            "shown": np.asarray(shown, dtype=np.uint32),
+            **TextPool.in_order(forms[pool[number]] for number in shown).arrays("forms"),
             **pool.arrays("queries"),
             **words.arrays("words"),
             **followers.arrays("followers"),

@@ -3,9 +3,12 @@
 `torch_engine` is the plugin itself: any checkpoint of any architecture.
 """
 
-from typing import Any, Callable, ContextManager, List, NamedTuple, Protocol, Sequence
+from pathlib import Path
+from typing import Any, Callable, ContextManager, List, NamedTuple, Optional, Protocol, Sequence
 
 import numpy as np
+
+from mtn_preprocess.text.text_settings import TextSettings
 
 Sources = Any  # sessions as an engine reads them; made once for the beam and the scores
 
@@ -19,6 +22,8 @@ class Scores(NamedTuple):
 
 
 class Engine(Protocol):
+    text_settings: Optional[TextSettings]  # of the text that it was trained on, if known
+    settings_file: Path  # that has them, for messages
     lock: ContextManager[Any]  # held from `sources` until everything about them is known
 
     def sources(self, sessions: Sequence[str]) -> Sources:

@@ -13,16 +13,19 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.text_settings import settings_of
 
 from .array_folder import file_of, open_arrays, save_arrays
-from .kept_folder import Kind
+from .kept_folder import HEADER, Kind
 from .ranked_lists import RankedLists
 from .text_pool import TextPool
 
 _POOLS = ("queries", "words")
 _LISTS = {"followers": "queries", "queries_of_word": "queries", "changes": "words"}  # of what
 _PLAIN = {"context_keys": "<u8", "asked": "<u4", "asked_next": "<u4"}
-_TYPES = dict(_PLAIN)
+# Queries that are shown in another form: their numbers, sorted, and the forms in the same order.
+_SHOWN = {"shown": "<u4", **TextPool.types("forms")}
+_TYPES = {**_PLAIN, **_SHOWN}
 for _name in _POOLS:
     _TYPES.update(TextPool.types(_name))
 for _name in _LISTS:
@@ -35,6 +38,7 @@ _ALIKE = {
     "queries_of_word_ends": "words_ends",
     "changes_ends": "words_ends",
     **{f"{name}_counts": name for name in _LISTS},
+    "shown": "forms_ends",
 }
 
 KIND = Kind("next queries", 2, "mtn-count-next", frozenset(map(file_of, _TYPES)))
@@ -99,6 +103,8 @@ class NextQueries(Followers):
         self, facts: Dict[str, Any], arrays: Dict[str, np.ndarray], folder: Optional[Path] = None
     ) -> None:
         self.facts = facts
+        self.header = Path(folder or "") / HEADER
+        self.text_settings = settings_of(facts.get("text"), self.header)  # None for tables without
         damaged = partial(InputError, "damaged", KIND.again, folder)
         pools = {name: TextPool.from_arrays(arrays, name, damaged) for name in _POOLS}
         followers, self.queries_of_word, self.changes = (
@@ -109,10 +115,21 @@ class NextQueries(Followers):
         self.words = pools["words"]
         self.asked = arrays["asked"]  # how often each query was asked
         self.asked_next = arrays["asked_next"]  # ... but as the first of its session
+        self.shown = arrays["shown"]
+        self.forms = TextPool.from_arrays(arrays, "forms", damaged)  # not sorted
+
+    def form(self, query: str) -> Optional[str]:
+        """How most people typed a query, where that is not how the text has it."""
+        number = self.queries.find(query) if len(self.shown) else None
+        if number is None:
+            return None
+        place = int(np.searchsorted(self.shown, np.uint32(number)))
+        found = place < len(self.shown) and int(self.shown[place]) == number
+        return self.forms[place] if found else None
 
     def save(self, folder: Path) -> None:
-        arrays = {name: getattr(self, name) for name in _PLAIN}
-        for name in (*_POOLS, *_LISTS):
+        arrays = {name: getattr(self, name) for name in (*_PLAIN, "shown")}
+        for name in (*_POOLS, *_LISTS, "forms"):
             arrays.update(getattr(self, name).arrays(name))
         save_arrays(folder, KIND, self.facts, arrays, _TYPES)
 
@@ -123,7 +140,7 @@ class NextQueries(Followers):
         Args:
             verify: read all of it first, and compare it with what was written
         """
-        header, arrays = open_arrays(Path(folder), KIND, _TYPES, verify)
+        header, arrays = open_arrays(Path(folder), KIND, _TYPES, verify, tuple(_SHOWN))
         for name, other in _ALIKE.items():
             if len(arrays[name]) != len(arrays[other]):
                 raise InputError(f"not of the length of {other}", KIND.again, folder)

@@ -8,11 +8,12 @@ next one more often than any guess does.
 """
 
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
 from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.text_settings import settings_of
 
 from .conditions import Conditions
 from .features import NAMES
@@ -48,6 +49,7 @@ class Ranker:
         weights: how the head of a list is chosen
         conditions: with what it was fitted
         facts: what else is worth keeping
+        folder: where it is kept, for messages
     """
 
     def __init__(
@@ -56,9 +58,11 @@ class Ranker:
         weights: Weights,
         conditions: Conditions,
         facts: Dict[str, Any],
+        folder: Optional[Path] = None,
     ) -> None:
         self.learners, self.weights = learners, weights
         self.conditions, self.facts = conditions, facts
+        self.header = Path(folder or "") / HEADER
 
     def order(self, features: np.ndarray) -> List[Tuple[int, float, str]]:
         """(candidates, NAMES) -> (row, probability that it is the next query, rule), best first.
@@ -75,9 +79,10 @@ class Ranker:
         ]
 
     def save(self, folder: Path) -> None:
+        text = self.conditions.text
         facts = {
             **self.facts,
-            "conditions": self.conditions._asdict(),
+            "conditions": {**self.conditions._asdict(), "text": text and text._asdict()},
             "weights": self.weights._asdict(),
             "features": list(NAMES),
         }
@@ -95,6 +100,7 @@ class Ranker:
         try:
             weights = Weights(**_with_tuples(header["weights"]))
             conditions = Conditions(**_with_tuples(header["conditions"]))
+            fitted_on = settings_of(conditions.text, folder / HEADER)
         except (KeyError, TypeError, AttributeError):
             raise InputError("damaged", KIND.again, folder / HEADER) from None
         # LightGBM aborts the process, or never ends, on some damaged models: it is given none.
@@ -106,7 +112,7 @@ class Ranker:
             except lightgbm.basic.LightGBMError:
                 reason = f"not for LightGBM {lightgbm.__version__}"
                 raise InputError(reason, KIND.again, folder / f"{name}.txt") from None
-        return cls(learners, weights, conditions, header)
+        return cls(learners, weights, conditions._replace(text=fitted_on), header, folder)
 
 
 def _with_tuples(fields: Dict[str, Any]) -> Dict[str, Any]:

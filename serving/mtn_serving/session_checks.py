@@ -5,8 +5,7 @@ from typing import Sequence, Union
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_text import QUERY_SEPARATOR, is_separator, without_unseen
-
-from .candidates import normalise
+from mtn_preprocess.text.typed_queries import in_lower_case
 
 Session = Union[str, Sequence[str]]  # a line of prepared text, or the queries themselves
 
@@ -28,7 +27,7 @@ def check_session(session: Session) -> None:
     for query in session:
         if not isinstance(query, str):
             raise TypeError(f"a query is text, not {type(query).__name__}; {_HOW}")
-        word = normalise(without_unseen(query)).strip()  # as it will be read
+        word = in_lower_case(without_unseen(query))  # as it will be read
         if is_separator(word) and word != QUERY_SEPARATOR:
             raise InputError(
                 f"{word} stands between queries, but a list is read as one session",

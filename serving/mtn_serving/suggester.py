@@ -26,16 +26,15 @@ from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_text import (
     QUERY_SEPARATOR,
     decode_query,
-    encode_query,
-    escape_symbols,
     is_separator,
     join_units,
     queries_of,
-    without_unseen,
 )
-from mtn_preprocess.text.word_pieces import WORD_START, decode_pieces
+from mtn_preprocess.text.text_settings import NAME as SETTINGS
+from mtn_preprocess.text.text_settings import SettingsOf, agreed_settings, read_settings
+from mtn_preprocess.text.typed_sessions import SessionReader
 
-from .candidates import BEAM, Candidate, gather, normalise
+from .candidates import BEAM, Candidate, gather
 from .conditions import conditions_of
 from .engine import Engine, Scores, Sources
 from .features import features
@@ -45,16 +44,19 @@ from .session_checks import Session, check_session, check_sessions
 
 IN_TURN = "in turn"  # one source after the other
 
+UNKNOWN_TEXT = SessionReader()  # of other makers
+
 _AT_ONCE = 32  # sessions in one batch
 
 Item = TypeVar("Item")
 
 
 class Suggestion(NamedTuple):
-    text: str
+    text: str  # to be shown: as most people typed it, where that is known
     score: float  # falls among the suggestions of one list and one rule
     source: str  # see `candidates.SOURCES`
     rule: str  # by which it stands where it does: of `ranker.RULES`, or IN_TURN without a ranker
+    query: str  # as prepared text has it: what is scored
 
 
 class Described(NamedTuple):
@@ -90,9 +92,12 @@ class Suggester:
         repeats: Optional[bool] = None,
     ) -> None:
         self.table, self.trained, self.ranker = table, trained, ranker
+        self._texts = _texts_of(table, trained, ranker)
+        text = agreed_settings(self._texts)
+        self.reader = SessionReader(text)
         fitted = None if ranker is None else ranker.conditions
         self.conditions = conditions_of(
-            trained is not None, table is not None, without, beam, repeats, fitted
+            trained is not None, table is not None, without, beam, repeats, fitted, text
         )
         self.sources = self.conditions.sources
         self.beam = None
@@ -133,6 +138,11 @@ class Suggester:
             repeats,
         )
 
+    def check_text(self, prefix: str) -> None:
+        """Refuse prepared text, named as `text/valid`, that was prepared with other settings."""
+        folder = Path(prefix).parent
+        agreed_settings([*self._texts, (folder / SETTINGS, read_settings(folder))])
+
     def suggest(self, session: Session, n: int = 10) -> List[Suggestion]:
         """The best `n` for one session, all different; fewer where there are no more.
 
@@ -149,20 +159,20 @@ class Suggester:
         if index(n) < 1:
             raise InputError(f"{n} suggestions were asked for", "ask for at least 1")
         found: List[List[Suggestion]] = []
-        for batch in batches([as_line(session) for session in sessions]):
+        for batch in batches([as_line(session, self.reader) for session in sessions]):
             if self.ranker is None:
                 found += map(_in_order_of_sources, self._candidates(batch))
             else:
                 found += map(self._ranked, self._described(batch))
         return [
-            [_as_typed(each, session) for each in suggestions[:n]]
+            [self._shown(each, session) for each in suggestions[:n]]
             for suggestions, session in zip(found, sessions)
         ]
 
     def describe(self, sessions: Sequence[Session]) -> Iterator[Described]:
         """The candidates of each session as the ranker sees them, batch by batch."""
         check_sessions(sessions)
-        for batch in batches([as_line(session) for session in sessions]):
+        for batch in batches([as_line(session, self.reader) for session in sessions]):
             yield from self._described(batch)
 
     def _candidates(self, lines: Sequence[str]) -> List[List[Candidate]]:
@@ -204,9 +214,16 @@ class Suggester:
             return []
         candidates = described.candidates
         return [
-            Suggestion(candidates[row].text, score, candidates[row].source, rule)
+            _suggestion(candidates[row], score, rule)
             for row, score, rule in self.ranker.order(described.features)
         ]
+
+    def _shown(self, suggestion: Suggestion, session: Session) -> Suggestion:
+        """As people typed it; else for typed queries as it would be typed, for a line as in it."""
+        text = None if self.table is None else self.table.form(suggestion.query)
+        if text is None and not isinstance(session, str):
+            text = decode_query(suggestion.query)
+        return suggestion if text is None else suggestion._replace(text=text)
 
 
 def _trained(model: Path, data: Path, cpu: bool) -> Engine:
@@ -217,17 +234,11 @@ def _trained(model: Path, data: Path, cpu: bool) -> Engine:
 
 
 def _in_order_of_sources(candidates: Sequence[Candidate]) -> List[Suggestion]:
-    return [
-        Suggestion(each.text, float(-place), each.source, IN_TURN)
-        for place, each in enumerate(candidates)
-    ]
+    return [_suggestion(each, float(-place), IN_TURN) for place, each in enumerate(candidates)]
 
 
-def _as_typed(suggestion: Suggestion, session: Session) -> Suggestion:
-    """For queries as they were typed, as it would be typed; for a prepared line, as prepared."""
-    if isinstance(session, str):
-        return suggestion
-    return suggestion._replace(text=decode_query(suggestion.text))
+def _suggestion(candidate: Candidate, score: float, rule: str) -> Suggestion:
+    return Suggestion(candidate.text, score, candidate.source, rule, candidate.text)
 
 
 def batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
@@ -235,13 +246,12 @@ def batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
         yield items[start : start + _AT_ONCE]
 
 
-def as_line(session: Session) -> str:
-    """In words, as the preparation writes it: lower case, and no empty query."""
+def as_line(session: Session, reader: SessionReader = UNKNOWN_TEXT) -> str:
+    """In words, as the preparation writes it, and without empty queries."""
     if isinstance(session, str):
-        words = _prepared_words(session)
+        words = reader.line(session).split()
     else:
-        queries = [encode_query(_readable(without_unseen(query))) for query in session]
-        words = join_units(filter(None, queries), level=1).split()
+        words = join_units(filter(None, map(reader.query, session)), level=1).split()
     kept: List[str] = []
     for word in words:
         if not is_separator(word) or (kept and not is_separator(kept[-1])):
@@ -255,20 +265,19 @@ def as_line(session: Session) -> str:
     return " ".join(kept)
 
 
-def has_query(line: str) -> bool:
-    return not all(map(is_separator, _prepared_words(line)))
+def has_query(line: str, reader: SessionReader = UNKNOWN_TEXT) -> bool:
+    return not all(map(is_separator, reader.line(line).split()))
 
 
-def _prepared_words(line: str) -> List[str]:
-    """Of a line in words, or in word pieces, which begins with the mark of a word's first piece.
-
-    A symbol of fairseq that somebody typed is escaped, as prepared text has it.
-    """
-    text = " ".join(without_unseen(line).split())
-    words = decode_pieces(text) if text.startswith(WORD_START) else text
-    return escape_symbols(_readable(words)).split()
-
-
-def _readable(text: str) -> str:
-    """Bytes that are no UTF-8, which Python hands on in disguise, become question marks."""
-    return normalise(text.encode("utf-8", errors="replace").decode("utf-8"))
+def _texts_of(
+    table: Optional[NextQueries], trained: Optional[Engine], ranker: Optional[Ranker]
+) -> List[SettingsOf]:
+    """With what settings the text of each part was prepared."""
+    texts: List[SettingsOf] = []
+    if trained is not None:
+        texts.append((trained.settings_file, trained.text_settings))
+    if table is not None:
+        texts.append((table.header, table.text_settings))
+    if ranker is not None:
+        texts.append((ranker.header, ranker.conditions.text))
+    return texts

@@ -32,7 +32,12 @@ class TextPool(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "TextPool":
-        encoded = [text.encode("utf-8") for text in sorted(set(texts))]
+        return cls.in_order(sorted(set(texts)))
+
+    @classmethod
+    def in_order(cls, texts: Iterable[str]) -> "TextPool":
+        """Of texts as they come, which are asked by their places only, never found."""
+        encoded = [text.encode("utf-8") for text in texts]
         letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
         return cls(letters, np.cumsum([len(text) for text in encoded], dtype=np.uint64))
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from reference_sessions import HEADER, SHORT_HEADER
 
 from mtn_preprocess.rules import Rules
+from mtn_preprocess.text.text_settings import CHARACTERS
 
 USERS = ("1", "2", "10", " 2", "é", "\u00a0")
 # How such logs are prepared: of any year, and however many lines are no rows.
@@ -30,6 +31,14 @@ WORDS = (
         "madeupword0001",
         "MadeUpWord0001",
         "madeupword12345",
+        "C++",
+        "c#.net,",
+        "x\u2019s",
+        ".5-6",
+        "+a",
+        "a+b",
+        "&",
+        "b...",
         "<q>",
         "<session>",
         "</s>",
@@ -68,6 +77,7 @@ BLOCK_LISTS = (
     ("a",),
     ("É B", "/^c/"),
     ("/a b|42/", "madeupword0001", "E-Bay"),
+    ("C++", "it's"),
 )
 SPLITS = ("100,0,0", "100,0,0", "50,25,25", "0,50,50", "33.3,33.4,33.3", "0,0,100")
 
@@ -132,6 +142,7 @@ some_rules = st.builds(
     max_query_tokens=st.sampled_from([1, 2, 3, 10]),
     min_users=st.sampled_from([1, 1, 2]),
     block_list=st.sampled_from(BLOCK_LISTS),
+    characters=st.sampled_from(CHARACTERS),
     mask_numbers=st.booleans(),
     mask_emails=st.booleans(),
     split=st.sampled_from(SPLITS).map(shares),

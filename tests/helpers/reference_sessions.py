@@ -6,6 +6,7 @@ used here but the names: `Rules`, `Reason`.
 
 import hashlib
 import io
+import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -34,12 +35,14 @@ class Row(NamedTuple):
     query: str
     file: int
     line: int
+    form: str = ""  # how it was typed, "" where that is the query
 
 
 class Session(NamedTuple):
     user: str
     start: int
     queries: Tuple[str, ...]
+    forms: Tuple[str, ...]
 
     @property
     def text(self) -> str:
@@ -67,7 +70,11 @@ def prepare(logs: Sequence[Tuple[str, bytes]], rules: Rules, users: bool = False
             raise Nothing("no session is left under these rules")
         if name not in split_of.values():
             raise Nothing(f"no session falls into the {name} split")
-    files = {"rejects.tsv": text_of(rejects), **files_of(sessions, split_of, named, rules)}
+    files = {
+        "rejects.tsv": text_of(rejects),
+        "text.json": settings_of(rules),
+        **files_of(sessions, split_of, named, rules),
+    }
     if users and "train" in named:
         files["train.user"] = text_of(users_of_training_pairs(sessions, split_of))
     return Prepared(
@@ -91,7 +98,8 @@ def read_rows(
             counts["lines"] += 1
             found = read_row(line, rules)
             if not isinstance(found, Reason):
-                rows.append(Row(*found, file, number))
+                user, seconds, query, form = found
+                rows.append(Row(user, seconds, query, file, number, form))
             else:
                 counts[found] += 1
                 if found in FAULTS:
@@ -105,7 +113,7 @@ def read_rows(
 
 
 def read_row(line: bytes, rules: Rules) -> Union[Reason, Tuple]:
-    """User, seconds and query; or why not."""
+    """User, seconds, query and its form; or why not."""
     faults = {
         Reason.LONG_LINE: len(line) > LONGEST_LINE,
         Reason.NOT_UTF8: not is_utf8(line),
@@ -128,7 +136,7 @@ def read_row(line: bytes, rules: Rules) -> Union[Reason, Tuple]:
     if typed in ("", "-"):
         return Reason.BLANK
     query = read_query(typed, rules)
-    return (user, seconds, query) if query else Reason.NOTHING_LEFT
+    return (user, seconds, query, form_of(typed, query)) if query else Reason.NOTHING_LEFT
 
 
 def is_utf8(line: bytes) -> bool:
@@ -158,20 +166,58 @@ def read_query(typed: str, rules: Rules) -> str:
     for number, part in enumerate(parts):
         if number > 0:
             words.append("<email>")
-        for word in normalise(part).split():
-            if not rules.mask_numbers or not word.isdigit():
+        for word in normalise(part, rules.characters).split():
+            digits = "".join(character for character in word if character not in "+#.'&-")
+            if not rules.mask_numbers or not digits.isdigit():
                 words.append(escape(word))
             elif not words or words[-1] != "<number>":
                 words.append("<number>")
     return " ".join(words)
 
 
-def normalise(typed: str) -> str:
-    text = ""
-    for character in unicodedata.normalize("NFC", typed.lower()):
-        kind = unicodedata.category(character)
-        text += character if kind.startswith(("L", "M", "N")) else " "
-    return " ".join(text.split())
+def form_of(typed: str, query: str) -> str:
+    """How it was typed, unless that is the query, or the query is masked, or it is invisible."""
+    form = " ".join(unicodedata.normalize("NFC", typed.lower()).split())
+    masked = "<number>" in query.split() or "<email>" in query.split()
+    return "" if masked or form == query or not form.isprintable() else form
+
+
+def normalise(typed: str, characters: str = "aol") -> str:
+    text = unicodedata.normalize("NFC", typed.lower())
+    if characters == "symbols":
+        text = with_symbols(
+            text.replace("\u2019", "'").replace("\u2010", "-").replace("\u2011", "-")
+        )
+        return " ".join(text.split())
+    return " ".join("".join(each if is_letter(each) else " " for each in text).split())
+
+
+def is_letter(character: str) -> bool:
+    return unicodedata.category(character).startswith(("L", "M", "N"))
+
+
+def with_symbols(text: str) -> str:
+    """Each run of symbols is looked at with the letters around it, if any."""
+    result = ""
+    for run in re.findall(r"[-+#.'&]+|[^-+#.'&]", text):
+        if run[0] in "-+#.'&":
+            result += f"\0{run}\0"  # decided below
+        else:
+            result += run if is_letter(run) else " "
+    pieces = result.split("\0")
+    for place in range(1, len(pieces), 2):
+        run, before, after = pieces[place], pieces[place - 1], pieces[place + 1]
+        ends_a_word = before != "" and before[-1] != " "
+        starts_a_word = after != "" and after[0] != " "
+        signs = len(run) - len(run.lstrip("+#"))  # at its start
+        if ends_a_word and starts_a_word and len(run) - signs <= 1 and run[signs:] in (*".'&-", ""):
+            kept = run
+        elif ends_a_word:
+            kept = run[:signs] + " "
+        else:
+            kept = " ." if run == "." and starts_a_word else " "
+        pieces[place] = kept
+    return "".join(pieces)
 
 
 def escape(word: str) -> str:
@@ -186,7 +232,7 @@ def is_blocked(query: str, rules: Rules) -> bool:
             if re.search(entry[1:-1], query):
                 return True
         else:
-            phrase = [escape(word) for word in normalise(entry).split()]
+            phrase = [escape(word) for word in normalise(entry, rules.characters).split()]
             if any(words[i : i + len(phrase)] == phrase for i in range(len(words))):
                 return True
     return False
@@ -206,6 +252,7 @@ def sessions_of_user(
     for session in divided_at_gaps(issued, rules):
         counts["found"] += 1
         queries: List[str] = []
+        forms: List[str] = []
         asked = set()
         for row in session:
             reason = None
@@ -224,6 +271,8 @@ def sessions_of_user(
                 counts[reason] += 1
             else:
                 queries.append(row.query)
+                clicks = [each for each in session if each[:3] == row[:3]]
+                forms.append(min(each.form for each in clicks))
         if len(queries) < rules.min_queries:
             counts["short"] += 1
             counts[Reason.SHORT_SESSION] += len(queries)
@@ -231,7 +280,7 @@ def sessions_of_user(
             counts["long"] += 1
             counts[Reason.LONG_SESSION] += len(queries)
         else:
-            kept.append(Session(issued[0].user, session[0].seconds, tuple(queries)))
+            kept.append(Session(issued[0].user, session[0].seconds, tuple(queries), tuple(forms)))
     return kept
 
 
@@ -278,6 +327,9 @@ def files_of(
     lines: Dict[str, List[str]] = {name: [] for name in names}
     if "train" in named:
         lines["train.whole"] = []
+        lines["display.tsv"] = display_lines(
+            [session for session in sessions if split_of[session] == "train"], rules
+        )
     earlier: Dict[str, List[str]] = defaultdict(list)
     for session in sessions:
         name = split_of[session]
@@ -292,6 +344,20 @@ def files_of(
     return {name: text_of(some) for name, some in lines.items()}
 
 
+def display_lines(sessions: Sequence[Session], rules: Rules) -> List[str]:
+    """For each query the form that most people typed, if that is another and of two at least."""
+    people: Dict[str, Dict[str, set]] = defaultdict(lambda: defaultdict(set))
+    for session in sessions:
+        for query, form in zip(session.queries, session.forms):
+            people[query][form].add(session.user)
+    lines = []
+    for query, forms in sorted(people.items()):
+        form = min(forms, key=lambda each: (-len(forms[each]), each))
+        if form and len(forms[form]) >= 2 and read_query(form, rules) == query:
+            lines.append(f"{query}\t{form}")
+    return lines
+
+
 def users_of_training_pairs(sessions: Sequence[Session], split_of: Dict[Session, str]) -> List[str]:
     """Whoever has a session has a number, by order of appearance."""
     numbers: Dict[str, int] = {}
@@ -301,6 +367,12 @@ def users_of_training_pairs(sessions: Sequence[Session], split_of: Dict[Session,
         if split_of[session] == "train":
             lines += [str(number)] * (len(session.queries) - 1)
     return lines
+
+
+def settings_of(rules: Rules) -> bytes:
+    names = ("characters", "mask_numbers", "mask_emails")
+    text = json.dumps({name: getattr(rules, name) for name in names}, indent=2)
+    return f"{text}\n".encode()
 
 
 def text_of(lines: Sequence[str]) -> bytes:

@@ -17,6 +17,7 @@ from mtn_preprocess.errors import InputError
 from mtn_preprocess.flags import Settings
 from mtn_preprocess.preparation import prepare
 from mtn_preprocess.rules import Rules
+from mtn_preprocess.text.text_settings import CHARACTERS
 from mtn_sample_log import LogWriter
 
 MANIFEST = "manifest.json"  # names the engine
@@ -111,7 +112,8 @@ def test_a_misread_log_is_refused_alike(tmp_path):
     )
 
 
-def test_unicode_with_every_rule(tmp_path):
+@pytest.mark.parametrize("characters", CHARACTERS)
+def test_unicode_with_every_rule(tmp_path, characters):
     """Words of many scripts, masks, block list, popularity, history, the year 1."""
     shape = Shape(seed=1, files=3, shuffled=True, line_end=b"\r\n")
     contents = a_log(11, 4000, shape, datetime(1, 1, 1))
@@ -121,6 +123,7 @@ def test_unicode_with_every_rule(tmp_path):
         min_queries=2,
         min_users=2,
         block_list=("É b", "/^c [0-9]/", "madeupword0001"),
+        characters=characters,
         mask_numbers=True,
         mask_emails=True,
         split=(Decimal(60), Decimal(20), Decimal(20)),
@@ -131,3 +134,5 @@ def test_unicode_with_every_rule(tmp_path):
     assert b"<session>" in spark["test.session"]
     assert b"<number>" in spark["train.whole"]
     assert b"<email>" in spark["train.whole"]
+    assert (b"c++" in spark["train.whole"]) == (characters == "symbols")
+    assert spark["display.tsv"].count(b"\n") > 3

@@ -32,7 +32,7 @@ ALLOWED = {
     "mtn_preprocess.engines": ("mtn_preprocess", *ARROW, "duckdb", "pyspark"),
     "mtn_preprocess.errors": (),
     "mtn_preprocess.files": ("mtn_preprocess.errors",),
-    "mtn_preprocess.text": ("mtn_preprocess.errors", "sentencepiece"),
+    "mtn_preprocess.text": ("mtn_preprocess.errors", "mtn_preprocess.files", "sentencepiece"),
     "mtn_preprocess.commands": TEXT_LAYER,
     "mtn_sample_log": COMMANDS,
     "mtn_evaluation": (*COMMANDS, "numpy", "sacrebleu"),

@@ -13,6 +13,7 @@ from mtn_preprocess.log_times import time_reader
 from mtn_preprocess.progress import Progress
 from mtn_preprocess.rules import Rules
 from mtn_preprocess.sessions import SessionBatch, find_sessions
+from mtn_preprocess.text.display_forms import display_form
 from mtn_preprocess.text.typed_queries import QueryReader
 
 _ROWS = 1 << 19  # in a batch of sorted rows
@@ -24,6 +25,8 @@ CREATE MACRO width(parts) AS len(parts);
 CREATE MACRO words(t) AS
     CASE WHEN regexp_full_match(t, '[a-z0-9]+( [a-z0-9]+)*') THEN t
          ELSE trim(regexp_replace(lower(t), '[^a-z0-9]+', ' ', 'g')) END;
+CREATE MACRO lowered(t) AS
+    CASE WHEN t LIKE '%  %' THEN regexp_replace(lower(t), ' +', ' ', 'g') ELSE lower(t) END;
 CREATE MACRO matches(t, pattern) AS regexp_matches(t, pattern);
 CREATE MACRO moment_in_seconds(m, t) AS
     CASE WHEN length(t) = 19 AND t >= '0001' AND CAST(m AS VARCHAR) = t
@@ -71,7 +74,8 @@ class DuckDBEngine(Engine):
     def sessions(self, log: Log, rules: Rules, progress: Progress) -> Iterator[SessionBatch]:
         """All sessions of a log, by user and start."""
         functions = {
-            "read_query": QueryReader(rules.mask_numbers, rules.mask_emails).__call__,
+            "read_query": QueryReader(rules.text).__call__,
+            "read_form": display_form,
             "read_time": time_reader(log.time_format),
         }
         for name, function in functions.items():

@@ -21,6 +21,7 @@ from mtn_preprocess.log_times import time_reader
 from mtn_preprocess.progress import Progress
 from mtn_preprocess.rules import Rules
 from mtn_preprocess.sessions import SessionBatch
+from mtn_preprocess.text.display_forms import display_form
 from mtn_preprocess.text.typed_queries import QueryReader
 
 _WORDS_OF_SQL = [
@@ -28,6 +29,7 @@ _WORDS_OF_SQL = [
     "field(parts ARRAY<STRING>, n INT) RETURNS STRING RETURN get(parts, n - 1)",
     "width(parts ARRAY<STRING>) RETURNS INT RETURN size(parts)",
     "words(t STRING) RETURNS STRING RETURN trim(regexp_replace(lower(t), '[^a-z0-9]+', ' '))",
+    "lowered(t STRING) RETURNS STRING RETURN regexp_replace(lower(t), ' +', ' ')",
     "matches(t STRING, pattern STRING) RETURNS BOOLEAN RETURN regexp_like(t, pattern)",
     "moment_in_seconds(m TIMESTAMP, t STRING) RETURNS BIGINT RETURN "
     "CASE WHEN length(t) = 19 AND t >= '0001' AND CAST(m AS STRING) = t THEN unix_timestamp(m) END",
@@ -41,7 +43,7 @@ _SETTINGS = {
     "spark.log.level": "ERROR",
 }
 _LINES = "place BIGINT, text STRING, fault TINYINT"
-_FOUND = "who STRING, start BIGINT, queries ARRAY<STRING>, account STRING"
+_FOUND = "who STRING, start BIGINT, queries ARRAY<STRING>, forms ARRAY<STRING>, account STRING"
 
 
 class SparkEngine(Engine):
@@ -90,7 +92,8 @@ class SparkEngine(Engine):
 
     def sessions(self, log: Log, rules: Rules, progress: Progress) -> Iterator[SessionBatch]:
         functions: Dict[str, Callable[[str], str]] = {
-            "read_query": QueryReader(rules.mask_numbers, rules.mask_emails),
+            "read_query": QueryReader(rules.text),
+            "read_form": display_form,
             "read_time": time_reader(log.time_format),
         }
         for name, function in functions.items():

@@ -1,6 +1,9 @@
 """The one text layer: what people typed, and what models and counts read of it.
 
-typed_queries     a typed query, normalised
+typed_queries     a typed query, normalised: the one function that does it
+typed_sessions    what is typed to get suggestions, read by the same function
+display_forms     how queries are shown: the way most people typed them
+text_settings     how text was normalised, as a file that travels with it
 session_text      the session text format: separators and escapes
 session_pairs     pairs of (session so far, next query), read from two files
 text_checks       what cannot be learned from, found before it is binarised

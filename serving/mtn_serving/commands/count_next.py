@@ -8,8 +8,10 @@ from mtn_preprocess.commands.flag_types import at_least_1
 from mtn_preprocess.commands.interrupts import interruptible
 from mtn_preprocess.commands.notes import counted, notes_of
 from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.display_forms import read_forms
 from mtn_preprocess.text.session_pairs import Pair, read_pairs
 from mtn_preprocess.text.text_checks import numbered_lines
+from mtn_preprocess.text.text_settings import read_settings
 from mtn_preprocess.text.word_pieces import decode_pieces
 
 from ..counting import LONGEST_CONTEXT, MOST_USERS, count_next_queries
@@ -33,6 +35,8 @@ def run(train: str, output: str, min_users: int, longest: int) -> None:
         read_users(users) if users.is_file() else None,
         min_users,
         longest,
+        read_settings(Path(train).parent),
+        read_forms(Path(train).parent),
     )
     table.save(Path(output))
     facts = table.facts

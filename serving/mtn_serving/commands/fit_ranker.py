@@ -38,6 +38,7 @@ _say = notes_of("mtn-fit-ranker")
 
 def run(suggester: Suggester, valid: str, output: str, seed: int) -> List[str]:
     """Writes the ranker; returns the lines of its report."""
+    suggester.check_text(valid)
     pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(valid)]
     sessions = session_numbers(pairs)
     if sessions[-1] + 1 < FOLDS:

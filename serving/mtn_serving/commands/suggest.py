@@ -18,13 +18,14 @@ from .suggester_flags import add_suggester_flags, suggester_of
 
 
 def answer_test(suggester: Suggester, test: str, nbest: int, out: TextIO) -> None:
+    suggester.check_text(test)
     pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(test)]
     progress = TimeLeft(notes_of("mtn-suggest"))
     number = 0
     for batch in batches(pairs):
         found = suggester.suggest_many([pair.source for pair in batch], nbest)
         for pair, suggestions in zip(batch, found):
-            ranked = [(each.text, each.score) for each in suggestions]
+            ranked = [(each.query, each.score) for each in suggestions]
             write_suggestions(number, pair, ranked, out)
             number += 1
         progress("pairs", number, len(pairs))
@@ -35,8 +36,8 @@ def answer_test(suggester: Suggester, test: str, nbest: int, out: TextIO) -> Non
 def answer_lines(suggester: Suggester, lines: Iterable[str], nbest: int, out: TextIO) -> None:
     """One session per line, answered at once: a line for each suggestion, then an empty one."""
     for line in lines:
-        for text, score, source, rule in suggester.suggest(line, nbest):
-            out.write(f"{score:.4f}\t{source}\t{rule}\t{text}\n")
+        for each in suggester.suggest(line, nbest):
+            out.write(f"{each.score:.4f}\t{each.source}\t{each.rule}\t{each.text}\n")
         out.write("\n")
         out.flush()
 
@@ -45,8 +46,8 @@ def answer_in_json(suggester: Suggester, lines: Iterable[str], nbest: int, out: 
     """One object per line, also for lines without a query: line n answers line n."""
     for line in lines:
         session, found = "", []
-        if has_query(line):
-            session, found = as_line(line), suggester.suggest(line, nbest)
+        if has_query(line, suggester.reader):
+            session, found = as_line(line, suggester.reader), suggester.suggest(line, nbest)
         suggestions = [{**each._asdict(), "score": round(each.score, 6)} for each in found]
         answer = {"session": session, "suggestions": suggestions}
         out.write(json.dumps(answer, ensure_ascii=False) + "\n")
@@ -106,7 +107,8 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         if args.json:
             answer_in_json(suggester, lines, args.nbest, out)
         else:
-            lines = filter(has_query, lines) if args.session is None else lines
+            if args.session is None:
+                lines = (line for line in lines if has_query(line, suggester.reader))
             answer_lines(suggester, lines, args.nbest, out)
 
 

@@ -35,6 +35,7 @@ class TrainedModel:
     def __init__(self, model: FairseqEncoderDecoderModel, task: FairseqTask) -> None:
         self.model, self.task = model.eval(), task
         self.dictionary = task.target_dictionary
+        self.text_settings, self.settings_file = task.text_settings, task.settings_file
         self.pieces = task.build_bpe(Namespace(bpe=None))  # None where the data are in words
         self.on_gpu = next(model.parameters()).is_cuda
         self.lock: ContextManager[Any] = Lock()

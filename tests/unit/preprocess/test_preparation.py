@@ -36,9 +36,11 @@ from mtn_preprocess.text.text_checks import check_pairs
 def test_golden_log_gives_exactly_these_files(tmp_path, capsys):
     folder = run(tmp_path, GOLDEN, *TRAIN_ONLY)
     assert sorted(path.name for path in folder.iterdir()) == [
+        "display.tsv",
         "manifest.json",
         "rejects.tsv",
         "stats.json",
+        "text.json",
         "train.next",
         "train.session",
         "train.whole",

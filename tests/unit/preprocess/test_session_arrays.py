@@ -23,6 +23,7 @@ ROWS = pa.schema(
         ("who", pa.string()),
         ("seconds", pa.int64()),
         ("query", pa.string()),
+        ("form", pa.string()),
     ]
 )
 
@@ -40,12 +41,14 @@ def batches_of(rows, cuts):
 
 
 def batch_of(rows):
-    """Sorted rows of (place, reason, who, seconds, query) as an engine delivers them."""
+    """Sorted rows of (place, reason, who, seconds, query, form) as an engine delivers them."""
     return pa.RecordBatch.from_pylist([dict(zip(ROWS.names, row)) for row in rows], schema=ROWS)
 
 
 def rows_of(users):
-    return batch_of([(i, KEPT if who else Reason.TIME, who, i, "q") for i, who in enumerate(users)])
+    return batch_of(
+        [(i, KEPT if who else Reason.TIME, who, i, "q", "") for i, who in enumerate(users)]
+    )
 
 
 def check_whole_users(rows, pieces):
@@ -87,6 +90,7 @@ some_row = st.tuples(
     st.integers(0, 12),
     st.sampled_from(["x", "y", "x y z", "blocked", "w"]),
     st.integers(0, 1),
+    st.sampled_from(["", "x!", "'x'"]),
 )
 some_log = st.lists(some_row, max_size=40)
 
@@ -94,11 +98,12 @@ some_log = st.lists(some_row, max_size=40)
 def sorted_rows(log):
     """As an engine does it; the number of a row is its line."""
     rows = [
-        (place_of(file, line), KEPT, who, 10 * step, query)
-        for line, (who, step, query, file) in enumerate(log, 1)
+        (place_of(file, line), KEPT, who, 10 * step, query, form)
+        for line, (who, step, query, file, *form_of) in enumerate(log, 1)
+        for form in form_of or [""]
     ]
-    no_rows = [(place_of(0, 900 + i), Reason.TIME, None, None, None) for i in range(3)]
-    return batch_of([*no_rows, *sorted(rows, key=lambda row: (*row[2:], row[0]))])
+    no_rows = [(place_of(0, 900 + i), Reason.TIME, None, None, None, None) for i in range(3)]
+    return batch_of([*no_rows, *sorted(rows, key=lambda row: (*row[2:5], row[0]))])
 
 
 def everything(batches):
@@ -119,8 +124,21 @@ def test_sessions_are_the_same_for_any_batches(log, cuts):
     in_one = everything(find_sessions(batches_of(rows, []), rules))
     assert everything(find_sessions(batches_of(rows, cuts), rules)) == in_one
     assert everything(find_sessions(batches_of(rows, range(43)), rules)) == in_one
-    assert in_one[2] == Counter(file for *_, file in log)
+    assert in_one[2] == Counter(file for *_, file, _ in log)
     assert [place for place, _ in in_one[3]] == [900, 901, 902]
+
+
+@given(log=some_log, dice=st.randoms())
+def test_forms_do_not_depend_on_the_order_of_rows(log, dice):
+    """Of the rows of one query, that is: all else is sorted."""
+    shuffled = dice.sample(log, len(log))
+    rules = Rules(1, min_queries=2, max_queries=4)
+    one, other = (everything(find_sessions([sorted_rows(each)], rules)) for each in (log, shuffled))
+    assert one[0] == other[0]
+    typed = {(who, query, form) for who, _, query, _, form in log}
+    for session in one[0]:
+        for query, form in zip(session["queries"], session["forms"]):
+            assert (session["who"], query, form) in typed
 
 
 def backwards(*rows):
@@ -151,7 +169,8 @@ some_sessions = st.lists(
 
 
 def session_batch(sessions):
-    columns = [[who for who, _ in sessions], range(len(sessions)), [q for _, q in sessions]]
+    queries = [queries for _, queries in sessions]
+    columns = [[who for who, _ in sessions], range(len(sessions)), queries, queries]
     return pa.record_batch(
         [pa.array(column, field.type) for column, field in zip(columns, SCHEMA)], schema=SCHEMA
     )

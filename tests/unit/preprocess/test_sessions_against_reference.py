@@ -32,6 +32,7 @@ from mtn_preprocess.flags import Settings
 from mtn_preprocess.preparation import prepare
 from mtn_preprocess.rules import SPLITS, Rules
 from mtn_preprocess.sessions import BACKWARDS
+from mtn_preprocess.text.display_forms import read_forms
 from mtn_preprocess.text.text_checks import check_pairs
 
 NOT_OF_THE_LOG = {"stats.json", "manifest.json"}  # they say with which flags it was made
@@ -117,7 +118,9 @@ def test_a_longer_log_is_the_references(place, split_by, min_users):
         min_queries=2,
         max_queries=20,
     )
-    assert check_against_reference(place(), contents, rules, users=True) is None
+    folder = place()
+    assert check_against_reference(folder, contents, rules, users=True) is None
+    assert len(read_forms(folder / "out")) > 3
 
 
 # --- promises -------------------------------------------------------------------------------------

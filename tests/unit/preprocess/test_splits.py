@@ -19,7 +19,7 @@ from mtn_preprocess.splits import count_starts, split_by_hash, split_by_time, ti
 
 def batch_of(*sessions):
     """Sessions of (user, start, queries)."""
-    columns = zip(*sessions)
+    columns = zip(*((*session, [""] * len(session[2])) for session in sessions))
     return pa.record_batch(
         [pa.array(column, field.type) for column, field in zip(columns, SCHEMA)], schema=SCHEMA
     )

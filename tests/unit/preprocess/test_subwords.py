@@ -13,6 +13,7 @@ from mtn_preprocess.log_to_sessions import main
 from mtn_preprocess.subwords import count_words, encode_in_subwords, train_model
 from mtn_preprocess.text.session_text import split_units
 from mtn_preprocess.text.text_checks import check_pairs
+from mtn_preprocess.text.text_settings import TextSettings
 from mtn_preprocess.text.typed_queries import QueryReader
 from mtn_preprocess.text.word_pieces import MODEL, PieceEncoder, decode_pieces
 
@@ -165,7 +166,7 @@ def encode(tmp_path_factory):
     )
 )
 def test_every_query_of_a_log_comes_back(encode, typed):
-    query = QueryReader(mask_numbers=True, mask_emails=True)(typed)
+    query = QueryReader(TextSettings(mask_numbers=True, mask_emails=True))(typed)
     pieces = encode(query)
     assert decode_pieces(pieces) == query
     assert len(pieces.split(" ")) >= len(query.split(" "))

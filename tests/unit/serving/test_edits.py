@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_next_queries import table_of
 
-from mtn_serving.candidates import BEAM, COUNTS, SESSION, SOURCES, gather, normalise
+from mtn_preprocess.text.typed_queries import in_lower_case
+from mtn_serving.candidates import BEAM, COUNTS, SESSION, SOURCES, gather
 from mtn_serving.counting import MOST_QUERIES_OF_WORD
 from mtn_serving.edits import KINDS, MOST_WORDS, edits
 from mtn_serving.word_changes import change_between
@@ -88,8 +89,8 @@ def test_no_edit_is_the_last_query_and_none_comes_twice(session):
 
 
 def test_normalised():
-    assert normalise("  New\u00a0York ") == "new york"
-    assert normalise("e\u0301") == "\u00e9"
+    assert in_lower_case("  New\u00a0York ") == "new york"
+    assert in_lower_case("e\u0301") == "\u00e9"
 
 
 # --- all sources together -------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from test_next_queries import MONSTERS, edit_header, flip, table_of
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_pairs import Pair
+from mtn_preprocess.text.text_settings import SYMBOLS, TextSettings
 from mtn_serving import fitting
 from mtn_serving.candidates import Candidate
 from mtn_serving.commands.fit_ranker import report, run, session_numbers, what_paid
@@ -28,6 +29,8 @@ from mtn_serving.ranker import (
     order,
 )
 from mtn_serving.suggester import Suggester
+
+TEXT = TextSettings(SYMBOLS, mask_emails=True)
 
 
 def column(rows, name):
@@ -149,7 +152,7 @@ def test_what_being_exact_is_worth():
 def fitted():
     """People ask `a` after `x`, again and again; the counts say `b`."""
     need_lightgbm()
-    table = table_of([["x", "b"], ["x", "b"], ["x", "a"], ["x y", "z"]])
+    table = table_of([["x", "b"], ["x", "b"], ["x", "a"], ["x y", "z"]], text=TEXT)
     suggester = Suggester(table, repeats=True)
     pairs = [Pair("x", "a")] * 300 + [Pair("x y", "x")] * 100
     described = list(suggester.describe([pair.source for pair in pairs]))
@@ -207,6 +210,7 @@ def test_saved_and_loaded_it_gives_the_same(fitted, tmp_path):
     assert loaded.order(rows) == fitted[0].ranker.order(rows)
     assert loaded.weights == fitted[0].ranker.weights
     assert loaded.conditions == fitted[0].ranker.conditions
+    assert loaded.conditions.text == TEXT
     assert loaded.facts["pairs"] == 400
 
 
@@ -404,7 +408,7 @@ def test_what_is_left_open_is_as_the_ranker_was_fitted():
     assert suggester.sources == ("counts", "session")
     assert Suggester(TABLE, ranker=ranker, beam=7).conditions.beam == 7
     plain = Suggester(TABLE).conditions
-    assert plain == (("counts", "edits"), False, True, 10, False)
+    assert plain == (("counts", "edits"), False, True, 10, False, None)
 
 
 @pytest.mark.parametrize(

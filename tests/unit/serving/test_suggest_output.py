@@ -30,8 +30,11 @@ def test_json_keeps_step_with_the_input():
     found = [json.loads(line) for line in lines]
     assert [each["session"] for each in found] == ["paris", "", "", "never", "par?is", "x", ""]
     assert found[0]["suggestions"] == [
-        {"text": "london", "score": 0.0, "source": "counts", "rule": "in turn"},
-        {"text": "rome", "score": -1.0, "source": "counts", "rule": "in turn"},
+        {**each, "source": "counts", "rule": "in turn"}
+        for each in (
+            {"text": "london", "score": 0.0, "query": "london"},
+            {"text": "rome", "score": -1.0, "query": "rome"},
+        )
     ]
     assert found[1] == {"session": "", "suggestions": []}
     assert "café" in lines[5]

@@ -12,6 +12,12 @@ from mtn_fairseq.data.session_dictionary import (
 )
 from mtn_fairseq.tasks.session_to_query import SessionToQueryTask
 from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.text_settings import (
+    SYMBOLS,
+    TextSettings,
+    read_settings,
+    write_settings,
+)
 
 
 def write(folder, sessions, queries, whole=None):
@@ -236,6 +242,49 @@ def test_text_is_checked_wherever_it_is_binarised(tmp_path, text, message):
         binarise(with_separators("<q>", "<session>", "<unit4>"))
     assert not list(tmp_path.glob("out*"))
     binarise(Dictionary())  # other tasks know for themselves
+
+
+# --- settings of the text -------------------------------------------------------------------------
+
+
+def test_the_settings_of_the_text_are_saved_beside_it(files, tmp_path):
+    """And go along with --srcdict."""
+    data, more = tmp_path / "data", tmp_path / "more"
+    for folder in (data, more):
+        folder.mkdir()
+    make(files).save(str(data / "dict.session.txt"))
+    assert read_settings(data) is None  # of other makers
+    write_settings(tmp_path, TextSettings(SYMBOLS, True))
+    make(files).save(str(data / "dict.session.txt"))
+    assert read_settings(data) == TextSettings(SYMBOLS, True)
+    assert sorted(path.name for path in data.iterdir()) == ["dict.session.txt", "text.json"]
+    loaded = SessionToQueryTask.load_dictionary(str(data / "dict.session.txt"))
+    loaded.save(str(more / "dict.session.txt"))
+    assert read_settings(more) == TextSettings(SYMBOLS, True)
+
+
+def test_text_of_other_settings_is_not_binarised(files, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "test.session").write_text("a\n")
+    write_settings(tmp_path, TextSettings())
+    write_settings(other, TextSettings(SYMBOLS))
+
+    def binarise(path):
+        FileBinarizer.multiprocess_dataset(
+            str(path), "mmap", VocabularyDatasetBinarizer(make(files)), str(tmp_path / "out"), 99
+        )
+
+    with pytest.raises(InputError) as error:
+        binarise(other / "test.session")
+    assert str(error.value) == (
+        f"{other}/text.json: its text was prepared with --characters symbols, but that of "
+        f"{tmp_path}/text.json with --characters aol; make both from the same prepared text"
+    )
+    assert not list(tmp_path.glob("out*"))
+    (other / "text.json").unlink()
+    binarise(other / "test.session")
+    binarise(tmp_path / "train.session")
 
 
 # --- bad files ------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from sessions import ALL_MODELS, batch, build, parse, random_sessions
 
 from mtn_fairseq import compat
 from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.text_settings import TextSettings
 
 MODELS = {
     **{name: ALL_MODELS[name] for name in ("2-level", "copying", "hlstm", "copying-seq2seq-last")},
@@ -88,6 +89,25 @@ def test_what_does_not_fit_the_model_is_a_line_as_well(caplog):
     task.cfg.oversize = "truncate"
     assert answers(task, model, ["w1 <q> w2 <q> w3"])[0]
     assert [each.levelname for each in caplog.records].count("WARNING") == 1
+
+
+def test_typed_lines_are_read_as_the_training_text_was(caplog, monkeypatch):
+    """Only where it is known how: text of other makers may have any character."""
+    task, _ = build(*MODELS["2-level"])
+    assert task.build_tokenizer(Namespace(tokenizer=None)) is None
+    monkeypatch.setattr(task, "text_settings", TextSettings())
+    monkeypatch.setattr(task, "lines_answered", 10)
+    tokenizer = task.build_tokenizer(Namespace(tokenizer=None))
+    typed = ["W1-w2! <q> 'W3'", "w1 w2 <q> w3", "!!!", "w1 <q> ? <q> w2", "W1 <q> ?", "w1"]
+    tokens, lengths = task.get_interactive_tokens_and_lengths(typed, tokenizer.encode)
+    assert tokens[0].tolist() == tokens[1].tolist()
+    assert lengths[:2] == [len(tokens[0])] * 2 and lengths[2:] == [0, 0, 2, 2]
+    assert tokens[4].tolist() == tokens[5].tolist()
+    assert [each.getMessage().split("; ")[0] for each in caplog.records] == [
+        "no suggestions: input:13: empty line",
+        "no suggestions: input:14: empty query",
+    ]
+    assert tokenizer.decode("w1-w2") == "w1-w2"
 
 
 def test_callers_from_python_get_an_error():

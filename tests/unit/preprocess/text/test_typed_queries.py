@@ -3,6 +3,7 @@
 import unicodedata
 
 import pytest
+import reference_sessions
 from hypothesis import given
 from hypothesis import strategies as st
 from random_logs import WORDS, some_text, some_words
@@ -14,7 +15,8 @@ from mtn_preprocess.log_files import find_log
 from mtn_preprocess.progress import Progress
 from mtn_preprocess.rules import Rules
 from mtn_preprocess.text.session_text import decode_query, encode_query
-from mtn_preprocess.text.typed_queries import QueryReader, block_list, normalise
+from mtn_preprocess.text.text_settings import AOL, CHARACTERS, SYMBOLS, TextSettings
+from mtn_preprocess.text.typed_queries import KEPT_SYMBOLS, QueryReader, block_list, normalise
 
 
 @pytest.mark.parametrize(
@@ -34,18 +36,52 @@ def test_character_rule(typed, expected):
     assert normalise(typed) == expected
 
 
-@given(st.text())
-def test_normalised_is_nfc_words_and_stays(typed):
-    text = normalise(typed)
-    assert normalise(text) == text
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("C++ and C#", "c++ and c#"),
+        ('"ASP.NET" (.net)', "asp.net .net"),
+        ("c#.net c++11", "c#.net c++11"),
+        ("O'Brien o\u2019brien", "o'brien o'brien"),
+        ("e-mail at&t www.e-bay.com", "e-mail at&t www.e-bay.com"),
+        ("'quoted' \"words\", dogs'!", "quoted words dogs"),
+        ("rock 'n' roll", "rock n roll"),
+        ("and so on...then", "and so on then"),
+        ("-not +this #that u.s.a.", "not this that u.s.a"),
+        ("a--b a.-b a+-b", "a b a b a+-b"),
+        ("$5.99 1,000 50%", "5.99 1 000 50"),
+        ("bob@x.org/a_b", "bob x.org a b"),
+        ("- ' .. + &", ""),
+    ],
+)
+def test_the_rule_that_keeps_symbols(typed, expected):
+    assert normalise(typed, SYMBOLS) == expected
+
+
+typed_symbols = st.text("aB1é +#.'&-\u2019\u2011,@_", max_size=15)
+
+
+@given(st.one_of(st.text(), typed_symbols), st.sampled_from(CHARACTERS))
+def test_normalised_is_nfc_words_and_stays(typed, characters):
+    text = normalise(typed, characters)
+    assert normalise(text, characters) == text
     assert unicodedata.is_normalized("NFC", text)
-    assert all(char == " " or unicodedata.category(char)[0] in "LMN" for char in text)
+    kept = KEPT_SYMBOLS if characters == SYMBOLS else ""
+    letters = [char for char in text if char not in f" {kept}"]
+    assert all(unicodedata.category(char)[0] in "LMN" for char in letters)
     assert text == " ".join(text.split())
 
 
 @given(st.one_of(st.text(), some_words))
 def test_without_masks_a_query_is_what_the_session_text_format_says(typed):
-    assert QueryReader()(typed) == encode_query(normalise(typed))
+    for characters in CHARACTERS:
+        read = QueryReader(TextSettings(characters))
+        assert read(typed) == encode_query(normalise(typed, characters))
+
+
+@given(st.one_of(st.text(), typed_symbols, some_words), st.sampled_from(CHARACTERS))
+def test_the_rules_are_those_of_the_reference(typed, characters):
+    assert normalise(typed, characters) == reference_sessions.normalise(typed, characters)
 
 
 @given(st.text(alphabet="<>/qsunk\\ ", max_size=20))
@@ -72,12 +108,18 @@ def test_what_was_typed_never_becomes_a_separator(typed):
     ],
 )
 def test_masks(typed, expected):
-    assert QueryReader(mask_numbers=True, mask_emails=True)(typed) == expected
+    assert QueryReader(TextSettings(AOL, True, True))(typed) == expected
 
 
 def test_one_mask_without_the_other():
-    assert QueryReader(mask_numbers=True)("12 bob@x.org") == "<number> bob x org"
-    assert QueryReader(mask_emails=True)("12 bob@x.org") == "12 <email>"
+    assert QueryReader(TextSettings(mask_numbers=True))("12 bob@x.org") == "<number> bob x org"
+    assert QueryReader(TextSettings(mask_emails=True))("12 bob@x.org") == "12 <email>"
+
+
+def test_masks_do_not_depend_on_the_character_rule():
+    """A telephone number is one, also where its hyphens stay."""
+    read = QueryReader(TextSettings(SYMBOLS, True, True))
+    assert read("call 555-1234 3.5% bob.x@y.org 4x4 .22") == "call <number> <email> 4x4 <number>"
 
 
 @pytest.mark.parametrize(
@@ -103,6 +145,11 @@ def test_block_list(query, blocked):
     """Whole words and phrases, written as anyone would, and regular expressions."""
     entries = ["Bad", "TWO-words", "E\u0301", r"/^x\d+$/", "madeupword0001", "bad word"]
     assert block_list(entries)(query) == blocked
+
+
+def test_a_block_list_is_read_by_the_character_rule_of_the_queries():
+    assert block_list(["C++"], SYMBOLS)("learn c++") and not block_list(["C++"], SYMBOLS)("c")
+    assert block_list(["C++"], AOL)("learn c")
 
 
 def test_an_empty_block_list_blocks_nothing():
@@ -141,15 +188,14 @@ plain_ascii = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_si
 @examples(60)
 @given(
     typed=st.lists(st.one_of(plain_ascii, some_words, some_text), min_size=1, max_size=30),
-    masks=st.tuples(st.booleans(), st.booleans()),
+    text=st.builds(TextSettings, st.sampled_from(CHARACTERS), st.booleans(), st.booleans()),
 )
-def test_sql_reads_a_query_as_python_does(read_in_sql, typed, masks):
+def test_sql_reads_a_query_as_python_does(read_in_sql, typed, text):
     """ASCII is read in SQL alone, the rest is given to Python: nobody may see a difference."""
-    reader = QueryReader(*masks)
-    rules = Rules(mask_numbers=masks[0], mask_emails=masks[1])
-    for text, (query, _) in zip(typed, read_in_sql(typed, rules)):
-        blank = text.strip(" ") in ("", "-")
-        assert (query or "") == ("" if blank else reader(text))
+    reader = QueryReader(text)
+    for each, (query, _) in zip(typed, read_in_sql(typed, Rules(**text._asdict()))):
+        blank = each.strip(" ") in ("", "-")
+        assert (query or "") == ("" if blank else reader(each))
 
 
 def test_ascii_is_read_without_python(read_in_sql, monkeypatch):

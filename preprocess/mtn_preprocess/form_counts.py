@@ -1,0 +1,68 @@
+"""How many people typed a query in which way: which form is shown for it."""
+
+from typing import Iterator, List, Tuple
+
+import numpy as np
+import pyarrow as pa
+
+from mtn_preprocess.text.typed_queries import QueryReader
+
+MIN_USERS = 2  # what one person typed is not shown to others
+
+_MAX_ROWS = 1 << 21  # that wait to be added up
+
+
+class FormCounts:
+    """Counts users for each query and form; "" is the form of a query as the text has it."""
+
+    def __init__(self) -> None:
+        self._tables: List[pa.Table] = []
+        self._rows = 0  # since they were last added up
+
+    def add(self, sessions: pa.RecordBatch) -> None:
+        """Sessions of whole users: nobody is in two batches, so users can be added up."""
+        lengths = np.diff(sessions["queries"].offsets.to_numpy())
+        users = sessions["who"].dictionary_encode().indices.to_numpy()
+        asked = pa.table(
+            {
+                "user": np.repeat(users, lengths),
+                "query": sessions["queries"].flatten().cast(pa.large_string()),
+                "form": sessions["forms"].flatten().cast(pa.large_string()),
+            }
+        )
+        once = asked.group_by(["user", "query", "form"]).aggregate([])
+        counted = once.group_by(["query", "form"]).aggregate([("user", "count")])
+        self._tables.append(_in_order(counted, "user_count"))
+        self._rows += counted.num_rows
+        if self._rows > _MAX_ROWS:
+            self._tables = [self._sums()]
+            self._rows = 0
+
+    def shown(self, read: QueryReader) -> Iterator[Tuple[str, str]]:
+        """(query, form) of all queries that most people typed in another way, in their order.
+
+        Of forms that equally many typed, the text's own comes first, then the first by alphabet.
+
+        Args:
+            read: what is shown must be read as the query again, should somebody choose it
+        """
+        if not self._tables:
+            return
+        order = [("query", "ascending"), ("users", "descending"), ("form", "ascending")]
+        counted = self._sums().sort_by(order).combine_chunks()
+        query = counted["query"].combine_chunks().dictionary_encode().indices.to_numpy()
+        first = np.flatnonzero(np.diff(query, prepend=-1) != 0)
+        for row in counted.take(pa.array(first)).to_pylist():
+            query, form = row["query"], row["form"]
+            if form and row["users"] >= MIN_USERS and read(form) == query:
+                yield query, form
+
+    def _sums(self) -> pa.Table:
+        counted = pa.concat_tables(self._tables).group_by(["query", "form"])
+        return _in_order(counted.aggregate([("users", "sum")]), "users_sum")
+
+
+def _in_order(counted: pa.Table, users: str) -> pa.Table:
+    """The columns of a count; versions of Arrow have them in different orders."""
+    columns = [counted["query"], counted["form"], counted[users].cast(pa.int64())]
+    return pa.table(columns, names=["query", "form", "users"])
