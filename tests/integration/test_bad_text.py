@@ -269,7 +269,9 @@ def test_generate_refuses_a_checkpoint_with_one_bit_changed(data, model, tmp_pat
 
 def test_train_refuses_the_checkpoint_of_other_layers(data, model, tmp_path):
     other = ["--arch", "mtn_tiny", "--level-layers", "1,2", *CHANNELS, *SIZES]
-    message = "^checkpoint of another architecture: .*; pass the --arch"
+    message = (
+        rf"^{re.escape(str(model[0]))}: checkpoint of another architecture: .*; pass the --arch"
+    )
     fails(message, *train(data, tmp_path / "save", *other, "--restore-file", model[0]))
     assert not list(tmp_path.rglob("*.pt"))
 
@@ -279,6 +281,8 @@ def test_train_refuses_the_checkpoint_of_another_architecture(data, tmp_path):
     stock += ["--decoder-embed-dim", "16", "--decoder-ffn-embed-dim", "16"]
     succeeds(*train(data, tmp_path / "stock", *stock))
     checkpoint = tmp_path / "stock" / "checkpoint_last.pt"
-    message = "^checkpoint of another architecture: .*; pass the --arch"
+    message = (
+        rf"^{re.escape(str(checkpoint))}: checkpoint of another architecture: .*; pass the --arch"
+    )
     command = train(data, tmp_path / "save", *MTN, *CHANNELS, "--restore-file", checkpoint)
     fails(message, *command)
