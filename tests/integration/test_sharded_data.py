@@ -28,11 +28,12 @@ def shards(tmp_path_factory):
             f" --srcdict {first}/dict.next.txt --trainpref {folder}/{shard}/train {valid}"
             f" --destdir {folder}/{shard}/data-bin"
         )
-    (folder / "first/data-bin/sentencepiece.model").write_bytes(
-        (first / "sentencepiece.model").read_bytes()
-    )
+        for beside in ("sentencepiece.model", "text.json"):  # of the dictionary, which go along
+            copied = folder / shard / "data-bin" / beside
+            assert copied.read_bytes() == (first / beside).read_bytes()
+            if shard == "second":
+                copied.unlink()
     assert not (folder / "second/data-bin/valid.session-next.next.bin").exists()
-    assert not (folder / "second/data-bin/sentencepiece.model").exists()
     data = ":".join(f"{folder}/{shard}/data-bin" for shard in ("first", "second"))
     return data, [cut, len(lines["session"]) - cut]
 

@@ -20,7 +20,8 @@ YARDSTICK = f"{sys.executable} -m mtn_evaluation.commands.yardstick"
 
 
 def command(name):
-    return f"{sys.executable} -m mtn_serving.commands.{name}"
+    room = "mtn_evaluation" if name in ("yardstick", "evaluate") else "mtn_serving"
+    return f"{sys.executable} -m {room}.commands.{name}"
 
 
 @pytest.fixture(scope="module", params=[0, 300], ids=["words", "word pieces"])

@@ -14,7 +14,7 @@ from mtn_preprocess.log_lines import place_of
 from mtn_preprocess.pairs import unroll, whole_sessions
 from mtn_preprocess.reasons import KEPT, Reason
 from mtn_preprocess.rules import Rules
-from mtn_preprocess.sessions import BACKWARDS, SCHEMA, find_sessions, whole_users
+from mtn_preprocess.sessions import BACKWARDS, SCHEMA, find_sessions, one_form_each, whole_users
 
 ROWS = pa.schema(
     [
@@ -128,7 +128,30 @@ def test_sessions_are_the_same_for_any_batches(log, cuts):
     assert [place for place, _ in in_one[3]] == [900, 901, 902]
 
 
-@given(log=some_log, dice=st.randoms())
+def test_of_the_rows_of_one_query_the_first_form_by_alphabet():
+    click = np.array([False, True, True, False, False, True, True])
+    for forms, expected in {
+        ("b", "a", "c", "z", "y", "", "x"): ["a", "z", ""],
+        ("b", "b", "b", "z", "", "", ""): ["b", "z", ""],
+    }.items():
+        found = one_form_each(pa.array(forms), click)
+        assert found.filter(pa.array(~click)).to_pylist() == expected
+
+
+@given(
+    log=st.lists(
+        st.tuples(
+            st.sampled_from("ab"),
+            st.integers(0, 2),
+            st.sampled_from("xy"),
+            st.just(0),
+            st.sampled_from(["", "x!", "'x'"]),
+        ),
+        min_size=5,
+        max_size=20,
+    ),
+    dice=st.randoms(),
+)
 def test_forms_do_not_depend_on_the_order_of_rows(log, dice):
     """Of the rows of one query, that is: all else is sorted."""
     shuffled = dice.sample(log, len(log))
