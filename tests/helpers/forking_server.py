@@ -38,8 +38,9 @@ IMPORTED_IF_THERE = ("sacrebleu", "sentencepiece", "lightgbm", "matplotlib.pyplo
 def serve(path):
     """Forks for each request; returns, in the forked process, what to run."""
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(path)
+    listener.bind(f"{path}.new")
     listener.listen()
+    os.rename(f"{path}.new", path)  # who sees the path can connect
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the keepers
     signal.signal(signal.SIGINT, signal.default_int_handler)  # `make test &` has it ignored
     selector = selectors.DefaultSelector()

@@ -3,11 +3,10 @@
 import json
 import re
 import subprocess
-import sys
 
 import pytest
 from optional_parts import need_lightgbm
-from processes import PATIENCE, PLUGIN, ROOT, SMALL, prepared, run, train
+from processes import BIN, PATIENCE, PLUGIN, ROOT, SMALL, prepared, run, train
 
 from mtn_evaluation import read_system
 from mtn_serving.candidates import SOURCES
@@ -15,13 +14,6 @@ from mtn_serving.ranker import RULES
 
 LONGEST = {0: 12, 300: 40}  # tokens of a query
 words_only = pytest.mark.parametrize("parts", [0], indirect=True, ids=["words"])
-EVALUATE = f"{sys.executable} -m mtn_evaluation.commands.evaluate"
-YARDSTICK = f"{sys.executable} -m mtn_evaluation.commands.yardstick"
-
-
-def command(name):
-    room = "mtn_evaluation" if name in ("yardstick", "evaluate") else "mtn_serving"
-    return f"{sys.executable} -m {room}.commands.{name}"
 
 
 @pytest.fixture(scope="module", params=[0, 300], ids=["words", "word pieces"])
@@ -32,12 +24,10 @@ def parts(request, tmp_path_factory):
     text, data = prepared(tmp_path_factory, users=60, pieces=request.param)
     sizes = f"--level-sizes {LONGEST[request.param]},10,5"
     train(data, folder / "save", f"{SMALL} {sizes} --max-update 30")
-    counted = run(f"{command('count_next')} --train {text}/train --output {folder}/counts")
+    counted = run(f"mtn-count-next --train {text}/train --output {folder}/counts")
     assert re.search(r"[\d,]+ pairs: [\d,]+ queries after [\d,]+ contexts", counted.stderr)
     flags = f"--model {folder}/save/checkpoint_last.pt --data {data} --counts {folder}/counts"
-    fitted = run(
-        f"{command('fit_ranker')} {flags} --valid {text}/valid --output {folder}/ranker --repeats"
-    )
+    fitted = run(f"mtn-fit-ranker {flags} --valid {text}/valid --output {folder}/ranker --repeats")
     # Progress ends with the last step, and nobody else says anything.
     said = re.findall(r"^mtn-fit-ranker: (.+)$", fitted.stderr, re.MULTILINE)
     assert len(said) == len(fitted.stderr.splitlines())
@@ -48,7 +38,7 @@ def parts(request, tmp_path_factory):
 
 def suggested(parts, flags, tmp_path, name="suggest.log"):
     text, *_ = parts
-    done = run(f"{command('suggest')} {flags} --test {text}/test --nbest 5")
+    done = run(f"mtn-suggest {flags} --test {text}/test --nbest 5")
     (tmp_path / name).write_text(done.stdout, encoding="utf-8")
     return read_system(str(tmp_path / name))
 
@@ -62,8 +52,8 @@ def test_a_ranked_test_set_can_be_scored(parts, tmp_path):
         assert not any("<unk>" in ranked or "▁" in ranked for ranked in pair.ranked)
     # The ranker was fitted with --repeats, and need not be told so again.
     assert any(set(pair.ranked) & set(pair.session.split(" <q> ")) for pair in log.pairs)
-    run(f"{YARDSTICK} echo --test {text}/test")
-    run(f"{EVALUATE} all={tmp_path}/suggest.log --test {text}/test --json {tmp_path}/scores.json")
+    run(f"mtn-yardstick echo --test {text}/test")
+    run(f"mtn-evaluate all={tmp_path}/suggest.log --test {text}/test --json {tmp_path}/scores.json")
     (system,) = json.loads((tmp_path / "scores.json").read_text())["systems"]
     assert system["raw"]["mrr@5"] > 0 and system["nbest"] == 5
 
@@ -82,7 +72,7 @@ def test_counts_alone_are_the_yardstick(parts, tmp_path):
     text, _, _, folder, _ = parts
     counts = f"--counts {folder}/counts --without edits --repeats"
     found = suggested(parts, counts, tmp_path)
-    yardstick = run(f"{YARDSTICK} last --train {text}/train --test {text}/test --nbest 5")
+    yardstick = run(f"mtn-yardstick last --train {text}/train --test {text}/test --nbest 5")
     (tmp_path / "last.log").write_text(yardstick.stdout, encoding="utf-8")
     both = zip(found.pairs, read_system(f"{tmp_path}/last.log").pairs)
     second = [(one, other) for one, other in both if " <q> " not in one.session]
@@ -92,7 +82,7 @@ def test_counts_alone_are_the_yardstick(parts, tmp_path):
 
 def test_single_sessions(parts):
     *_, flags, folder, _ = parts
-    asked = f"{command('suggest')} {flags} --ranker {folder}/ranker --nbest 3"
+    asked = f"mtn-suggest {flags} --ranker {folder}/ranker --nbest 3"
     done = run(f"{asked} --session 'paris hotels <q> london'")
     assert done.stderr == ""  # no INFO lines of others
     one = done.stdout
@@ -130,16 +120,16 @@ def test_what_is_wrong_is_one_line(parts, tmp_path):
         f"--model {data.parent}/log.tsv --data {data}": "no checkpoint at all",
         f"--model {folder}/save/checkpoint_last.pt": "give --model and --data together",
     }.items():
-        done = run(f"{command('suggest')} {arguments} --session paris", status=1)
+        done = run(f"mtn-suggest {arguments} --session paris", status=1)
         assert message in done.stderr.splitlines()[-1] and "Traceback" not in done.stderr
     for arguments in ("", "--counts x --without moon", "--counts x --test t --session s"):
-        assert "usage: mtn-suggest" in run(f"{command('suggest')} {arguments}", status=2).stderr
+        assert "usage: mtn-suggest" in run(f"mtn-suggest {arguments}", status=2).stderr
 
 
 def test_a_reader_that_has_seen_enough(parts):
     text, _, _, folder, _ = parts
     done = subprocess.run(
-        f"{command('suggest')} --counts {folder}/counts --test {text}/test | head -1",
+        f"{BIN}/mtn-suggest --counts {folder}/counts --test {text}/test | head -1",
         shell=True,
         cwd=ROOT,
         capture_output=True,
