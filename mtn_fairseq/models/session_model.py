@@ -19,6 +19,7 @@ class SessionModel(FairseqEncoderDecoderModel):
     """A session in, the next query out."""
 
     skips_padding = False  # whether the layers are given real tokens only
+    packs_logits = True  # see `packed` of forward
 
     def forward(
         self,
@@ -26,21 +27,22 @@ class SessionModel(FairseqEncoderDecoderModel):
         src_lengths: Tensor,
         prev_output_tokens: Tensor,
         target_rows: Optional[Tensor] = None,
+        packed: bool = False,
         **unused: object,
     ) -> Tuple[Tensor, Dict[str, Any]]:
         """src_tokens (B, T), prev_output_tokens (P, T') -> logits (P, T', V).
 
-        In training only for the real target positions, in one row (R, V): the output layer is as
-        wide as the vocabulary, and no loss counts padding. `get_targets` gives them alike.
-
         Args:
             target_rows: (P,) with whole sessions: which query, of all in the batch, each target
                 follows; else P = B
+            packed: only for the real target positions, in one row (R, V), as `get_targets` then
+                gives the targets: the output layer is as wide as the vocabulary, and no loss
+                counts padding
         """
         features, copying = self.features(src_tokens, src_lengths, prev_output_tokens, target_rows)
         real = prev_output_tokens.ne(self.decoder.dictionary.pad())
         extra: Dict[str, Any] = {"attn": [None]}
-        if self.training:
+        if packed:
             extra["real_positions"] = real
         else:
             features = _in_places(features, real)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from ..data.spelled_words import as_read_by_embeddings
 from .copyable_words import Copyable
-from .packed_attention import AttentionPlan, PackedAttention
+from .packed_attention import AttentionPlan, IncrementalState, PackedAttention
 from .pointer import Copying, Pointer
 from .session_layout import SessionLayout
 from .target_plans import plan_targets
@@ -106,6 +106,8 @@ class PackedEncoder(TransformerEncoderBase):
 class PackedDecoder(TransformerDecoderBase):
     """fairseq's, that may have a pointer to copy words of the source by."""
 
+    keeps_codes = True  # in its state, from the first token on
+
     def __init__(self, *others: Any, **options: Any) -> None:
         super().__init__(*others, **options)
         self.pointer: Optional[Pointer] = None
@@ -133,6 +135,22 @@ class PackedDecoder(TransformerDecoderBase):
         )
         extra["copying"] = self.pointer.point_next(features, encoder_out, incremental_state)
         return (features if features_only else self.output_layer(features)), extra
+
+    def follow_beam(
+        self, state: IncrementalState, rows: Tensor, sessions: Optional[Tensor]
+    ) -> None:
+        """The state of the hypotheses that go on; what is kept once a session stays with it.
+
+        Args:
+            rows: (R,) which hypotheses
+            sessions: (B,) which sessions; None for all
+        """
+        for layer in self.layers:
+            layer.self_attn.reorder_incremental_state(state, rows)
+            if sessions is not None:
+                layer.encoder_attn.reorder_incremental_state(state, sessions)
+        if self.pointer is not None and sessions is not None:
+            self.pointer.reorder_incremental_state(state, sessions)
 
     def decode_targets(
         self,

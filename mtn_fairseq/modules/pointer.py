@@ -94,7 +94,6 @@ class Pointer(FairseqIncrementalState, nn.Module):
         self.which_query = nn.Linear(features, size) if hierarchical else None
         self.query_key = nn.Linear(codes, size, bias=False) if hierarchical else None
         self.gate = nn.Linear(features, 1)
-        self.beam_size = 1
 
     def remember(self, source: Copyable) -> Memory:
         columns = source.columns.flatten(1)
@@ -185,23 +184,13 @@ class Pointer(FairseqIncrementalState, nn.Module):
         copying = self.point(together, memory)
         return copying.each_position() if incremental_state is None else copying
 
-    def set_beam_size(self, beam_size: int) -> None:
-        """How many hypotheses of a source stand side by side on one memory of it."""
-        self.beam_size = beam_size
-
     def reorder_incremental_state(
         self, incremental_state: Dict[str, Dict[str, Optional[Tensor]]], new_order: Tensor
     ) -> None:
         memory = self.get_incremental_state(incremental_state, "memory")
-        if memory is None:
-            return
-        if self.beam_size > 1:  # hypotheses change places within their source only
-            if len(memory["words"]) * self.beam_size == len(new_order):
-                return
-            first = new_order.view(-1, self.beam_size)[:, 0]
-            new_order = torch.div(first, self.beam_size, rounding_mode="floor")
-        moved = {name: part.index_select(0, new_order) for name, part in memory.items()}
-        self.set_incremental_state(incremental_state, "memory", moved)
+        if memory is not None:
+            moved = {name: part.index_select(0, new_order) for name, part in memory.items()}
+            self.set_incremental_state(incremental_state, "memory", moved)
 
 
 def _asked_for(asking: nn.Linear, keys: Tensor, exists: Tensor) -> Tuple[Tensor, Tensor]:

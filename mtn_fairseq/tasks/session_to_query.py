@@ -136,6 +136,7 @@ class SessionToQueryTask(TranslationTask):
         self.copies = False  # likewise
         self.model_is_trained = False  # in another run: this one asks it
         self.skips_padding = False
+        self.packs_logits = False
         self.batches_described = False  # once is enough
         self.lines_answered = 0  # by fairseq-interactive, which numbers each buffer from 0
         self.dictionary_file = Path(utils.split_paths(cfg.data)[0]) / f"dict.{cfg.source_lang}.txt"
@@ -207,7 +208,10 @@ class SessionToQueryTask(TranslationTask):
         )
         prefix = Path(folders[shard]) / f"{split}.{'-'.join(languages)}"
         training = split == self.cfg.train_subset and not self.model_is_trained
-        source, target = (self._open(lines, to_be_shown=not training) for lines in (source, target))
+        source, target = (self.open(lines, self.unknown_words) for lines in (source, target))
+        if not training:
+            source.learn_words()
+            target.learn_words()
         pairs = SessionToQueryDataset(
             self._session_source(source, f"{prefix}.{languages[0]}"),
             self.src_dict,
@@ -261,7 +265,7 @@ class SessionToQueryTask(TranslationTask):
             before = self.lines_answered + place
             try:
                 check_session(escape_symbols(without_unseen(line)), Path("input"), before + 1)
-                opened = self._open([tokens[place]], to_be_shown=False)
+                opened = self.open([tokens[place]], self.unknown_words)
                 self._session_source(opened, "input", lines_before=before, quiet=True)
             except InputError as error:
                 logger.warning(f"no suggestions: {error}")
@@ -273,9 +277,17 @@ class SessionToQueryTask(TranslationTask):
         src_tokens: List[Tensor],
         src_lengths: List[int],
         constraints: Optional[Tensor] = None,
+        unknown_words: Optional[UnknownWords] = None,
     ) -> SessionToQueryDataset:
-        self.unknown_words.forget_if_many()
-        lines = self._open(src_tokens, to_be_shown=True)
+        """As fairseq's.
+
+        Args:
+            unknown_words: learns those of these lines; without it, the task does, which shows them
+        """
+        if unknown_words is None:
+            unknown_words = self.unknown_words
+            unknown_words.forget_if_many()
+        lines = self.open(src_tokens, unknown_words).learn_words()
         no_sessions = [place for place, length in enumerate(src_lengths) if not length]
         if constraints is not None:
             no_sessions += self._refuse_unknown_constraints(src_tokens, constraints)
@@ -325,7 +337,15 @@ class SessionToQueryTask(TranslationTask):
         self.copies = getattr(model, "copies", False)
         self.model_is_trained = from_checkpoint
         self.skips_padding = getattr(model, "skips_padding", False)
+        self.packs_logits = getattr(model, "packs_logits", False)
         return model
+
+    def train_step(
+        self, sample: Dict[str, Any], *others: Any, **options: Any
+    ) -> Tuple[Tensor, int, Dict[str, Any]]:
+        if self.packs_logits:
+            sample = {**sample, "net_input": {**sample["net_input"], "packed": True}}
+        return super().train_step(sample, *others, **options)
 
     def can_reuse_epoch_itr(self, dataset: FairseqDataset) -> bool:
         """Not for training: its batches are drawn anew for each epoch.
@@ -418,11 +438,9 @@ class SessionToQueryTask(TranslationTask):
         random = wanted == "random" or by_queries or (wanted == "auto" and self.skips_padding)
         return Batching(random, random and self.skips_padding, by_queries)
 
-    def _open(self, lines: TokenLines, to_be_shown: bool) -> OpenLines:
+    def open(self, lines: TokenLines, unknown_words: UnknownWords) -> OpenLines:
         """With the unknown words, for a model that can copy them."""
-        words = self.unknown_words if self.copies else None
-        opened = OpenLines(lines, len(self.src_dict), words)
-        return opened.learn_words() if to_be_shown else opened
+        return OpenLines(lines, len(self.src_dict), unknown_words if self.copies else None)
 
     def _session_source(self, lines: TokenLines, name: str, **options: Any) -> SessionSource:
         return SessionSource(

@@ -30,9 +30,10 @@ class BeamCandidates:
     def __call__(self, sources: Dict[str, Any]) -> List[List[str]]:
         """For each session of a batch of `TrainedModel.sources`, texts, best first."""
         found = self.trained.task.inference_step(self.generator, [self.trained.model], sources)
+        words = sources["unknown_words"]
         texts = [
-            [self.trained.text(each["tokens"]) for each in hypotheses if len(each["tokens"]) > 1]
-            for hypotheses in found
+            [self.trained.text(each["tokens"], words) for each in beam if len(each["tokens"]) > 1]
+            for beam in found
         ]
         return [[text for text in of_session if _is_query(text)] for of_session in texts]
 

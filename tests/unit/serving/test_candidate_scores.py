@@ -84,7 +84,7 @@ def test_it_is_what_score_reference_gives(name):
     for session, texts, scores in zip(sessions, candidates, found):
         for place, text in enumerate(texts):
             batch = model.sources([session])
-            (target,) = model.targets([text])
+            (target,) = model.targets([text], batch["unknown_words"])
             batch["target"] = target.unsqueeze(0)
             batch["net_input"]["prev_output_tokens"] = target.roll(1).unsqueeze(0)
             ((hypothesis,),) = model.task.inference_step(scorer, [model.model], batch)

@@ -181,7 +181,7 @@ def test_the_mixture_and_its_gradients_are_those_of_the_formula(model):
     columns = COLUMNS.of(source)[0].tolist()
     slots = {word: column for word, column in zip(source[0].tolist(), columns) if column >= V}
     found = model.get_normalized_probs(
-        model(source, lengths, torch.tensor([target])), log_probs=True
+        model(source, lengths, torch.tensor([target]), packed=True), log_probs=True
     )
     expected = torch.full_like(found, FLOOR)
     for row, share in enumerate(slow_distribution(model, session, target)):
@@ -394,7 +394,9 @@ def test_whole_sessions_are_their_pairs(hierarchy, smoothing):
     losses, gradients = [], []
     for lines in (dataset, WholeSessionDataset(dataset)):
         model.zero_grad()
-        loss, _, log = criterion(model, lines.collater([lines[i] for i in range(len(lines))]))
+        sample = lines.collater([lines[i] for i in range(len(lines))])
+        sample["net_input"]["packed"] = lines is not dataset
+        loss, _, log = criterion(model, sample)
         loss.backward()
         losses.append((loss.detach(), log["nll_loss"]))
         gradients.append(gradients_of(model))
