@@ -233,18 +233,16 @@ def next_word(
     temperature: float,
 ) -> Tuple[Tensor, Optional[Copying]]:
     """(R, t) -> logits (R, V) of the next word, and how it may be copied."""
-    no_weights = {"alignment_layer": -1} if _keeps_codes(model) else {}  # nobody asks for them
-    logits, extra = model.decoder(
-        tokens, encoder_out=encoder_out, incremental_state=state, **no_weights
-    )
+    own = {"need_weights": False} if _shares_codes(model) else {}  # nobody asks for them
+    logits, extra = model.decoder(tokens, encoder_out=encoder_out, incremental_state=state, **own)
     logits = logits[:, -1].float()
     copying = extra.get("copying") if isinstance(extra, dict) else None
     return (logits if temperature == 1 else logits / temperature), copying
 
 
-def _keeps_codes(model: nn.Module) -> bool:
-    """Whether the decoder reads the codes once, so that they need not follow the beam."""
-    return getattr(model.decoder, "keeps_codes", False)
+def _shares_codes(model: nn.Module) -> bool:
+    """Whether all hypotheses of a session read the same ones."""
+    return getattr(model.decoder, "codes_once_per_session", False)
 
 
 def follow_beam(
@@ -266,10 +264,9 @@ def follow_beam(
         model.decoder.follow_beam(state, rows, sessions)
     else:
         model.decoder.reorder_incremental_state_scripting(state, rows)
-    # The hypotheses of a session have the same codes, so they may change places.
-    if _keeps_codes(model) or (sessions is None and not branching):
-        return encoder_out
-    return model.encoder.reorder_encoder_out(encoder_out, rows)
+    # The hypotheses of a session have the same codes, so these need not change places.
+    order = sessions if _shares_codes(model) or (sessions is None and not branching) else rows
+    return encoder_out if order is None else model.encoder.reorder_encoder_out(encoder_out, order)
 
 
 class CopyableColumns(NamedTuple):

@@ -12,7 +12,7 @@ from mtn_preprocess.errors import InputError
 
 from ..checkpoints.foreign import refuse_foreign_checkpoint
 from ..modules.copyable_words import Columns, columns_of_targets
-from ..modules.pointer import Copying, Pointer
+from ..modules.pointer import Pointer
 
 
 class SessionModel(FairseqEncoderDecoderModel):
@@ -39,34 +39,10 @@ class SessionModel(FairseqEncoderDecoderModel):
                 gives the targets: the output layer is as wide as the vocabulary, and no loss
                 counts padding
         """
-        features, copying = self.features(src_tokens, src_lengths, prev_output_tokens, target_rows)
-        real = prev_output_tokens.ne(self.decoder.dictionary.pad())
-        extra: Dict[str, Any] = {"attn": [None]}
-        if packed:
-            extra["real_positions"] = real
-        else:
-            features = _in_places(features, real)
-            copying = copying and Copying(*(_in_places(part, real) for part in copying))
-        if copying is not None:
-            extra["copying"] = copying
-        return self.decoder.output_layer(features), extra
-
-    def features(
-        self,
-        src_tokens: Tensor,
-        src_lengths: Tensor,
-        prev_output_tokens: Tensor,
-        target_rows: Optional[Tensor],
-    ) -> Tuple[Tensor, Optional[Copying]]:
-        """What the output layer reads at each real target position, (R, C), and what is copied."""
-        rows = {} if target_rows is None else {"target_rows": target_rows}
-        encoder_out = self.encoder(src_tokens, src_lengths=src_lengths, **rows)
-        features, extra = self.decoder(
-            prev_output_tokens, encoder_out=encoder_out, features_only=True
+        encoder_out = self.encoder(src_tokens, src_lengths=src_lengths, target_rows=target_rows)
+        return self.decoder(
+            prev_output_tokens, encoder_out=encoder_out, target_rows=target_rows, packed=packed
         )
-        real = prev_output_tokens.ne(self.decoder.dictionary.pad())
-        copying = extra.get("copying")
-        return features[real], copying and Copying(*(part[real] for part in copying))
 
     def copy_by(self, pointer: Pointer, separators: List[int]) -> None:
         """Words of the source can be copied, from now on."""
@@ -121,13 +97,6 @@ class SessionModel(FairseqEncoderDecoderModel):
         if strict:
             refuse_foreign_checkpoint(self, state_dict)
         return super().load_state_dict(state_dict, strict, model_cfg, args)
-
-
-def _in_places(packed: Tensor, real: Tensor) -> Tensor:
-    """(R, …) -> (P, T', …); zeros elsewhere."""
-    places = packed.new_zeros(*real.shape, *packed.shape[1:])
-    places[real] = packed
-    return places
 
 
 def separators_of(task: FairseqTask) -> List[int]:

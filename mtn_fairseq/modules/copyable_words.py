@@ -5,7 +5,7 @@ that it does not have: the first such word of a session stands in the first slot
 columns of a session do not depend on its batch, and are the same while the session grows.
 """
 
-from typing import Dict, List, NamedTuple, Optional, Sequence
+from typing import List, NamedTuple, Optional, Sequence
 
 import torch
 from torch import Tensor
@@ -116,13 +116,3 @@ class Copyable(NamedTuple):
         """codes (B, T, C), of the tokens that are read (B, T), and their columns (B, T)"""
         codes, read, columns = (part.unsqueeze(1) for part in (codes, read, columns))
         return cls(codes, read, columns, codes[:, :, 0])
-
-
-def with_copyable(
-    reordered: Dict[str, List[Tensor]], encoder_out: Dict[str, List[Tensor]], new_order: Tensor
-) -> Dict[str, List[Tensor]]:
-    """What beam search reorders, as fairseq's encoders do it, and what can be copied as well."""
-    if "copyable" not in encoder_out:
-        return reordered
-    parts = [part.index_select(0, new_order) for part in encoder_out["copyable"]]
-    return {**reordered, "copyable": parts}

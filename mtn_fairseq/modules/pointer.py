@@ -5,7 +5,7 @@
 summed over the places of the session where the word stands.
 """
 
-from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, NamedTuple, Optional, Tuple
 
 import torch
 from fairseq.incremental_decoding_utils import FairseqIncrementalState
@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from .copy_mixture import FLOOR, add_copied
 from .copyable_words import NOTHING, Copyable
-from .packed_attention import Grid
+from .packed_attention import IncrementalState
 
 _GENERATE = -2 * FLOOR  # log odds of the vocabulary where there is nothing to copy
 _NEVER = -3e4  # as a score it leaves nothing of its softmax, and is a number in half precision, too
@@ -101,9 +101,9 @@ class Pointer(FairseqIncrementalState, nn.Module):
         same = columns.unsqueeze(2).eq(columns.unsqueeze(1))
         is_first = ~same.tril(-1).any(2)
         to_first = same & (is_first & exists).unsqueeze(1)
-        words = _asked_for(self.which_word, self.word_key(source.codes.flatten(1, 2)), exists)
+        words = _keys(self.which_word, self.word_key(source.codes.flatten(1, 2)), exists)
         has_words = exists.view_as(source.columns).any(2)
-        queries = self._queries_asked_for(source.query_codes, has_words)
+        queries = self._query_keys(source.query_codes, has_words)
         nothing = ~has_words.any(1, keepdim=True)
         gate = self.gate.weight.masked_fill(nothing.unsqueeze(2), 0)
         gate_start = self.gate.bias.masked_fill(nothing, _GENERATE)
@@ -116,11 +116,38 @@ class Pointer(FairseqIncrementalState, nn.Module):
             to_first.to(keys),
         )
 
-    def _queries_asked_for(self, codes: Tensor, has_words: Tensor) -> Tuple[Tensor, Tensor]:
+    def _query_keys(self, codes: Tensor, has_words: Tensor) -> Tuple[Tensor, Tensor]:
         if self.which_query is None or self.query_key is None:  # there is but one
             keys = codes.new_zeros(*has_words.shape, self.which_word.in_features)
             return keys, keys[..., 0].masked_fill(~has_words, _NEVER)
-        return _asked_for(self.which_query, self.query_key(codes), has_words)
+        return _keys(self.which_query, self.query_key(codes), has_words)
+
+    def forward(
+        self,
+        features: Tensor,
+        source: Copyable,
+        newest: Optional[Tensor] = None,
+        incremental_state: Optional[IncrementalState] = None,
+    ) -> Copying:
+        """features (B, A, F): of A target positions per source -> (B, A, …), columns (B, 1, K)
+
+        Args:
+            source: what can be copied; with a state, read once: then its memory goes through beam
+                search with the hypotheses, R / B of each source in features (R, 1, F)
+            newest: (B, A) the last query of its source that each position knows of; all, if not
+                given
+        """
+        kept = None
+        if incremental_state is not None:
+            kept = self.get_incremental_state(incremental_state, "memory")
+        memory = self.remember(source) if kept is None else Memory(**kept)
+        if incremental_state is not None and kept is None:
+            self.set_incremental_state(incremental_state, "memory", memory._asdict())
+        seen = None
+        if newest is not None:
+            query = torch.arange(source.columns.size(1), device=newest.device)
+            seen = query.le(newest.unsqueeze(2))
+        return self.point(features.view(len(memory.words), -1, features.size(-1)), memory, seen)
 
     def point(self, features: Tensor, memory: Memory, seen: Optional[Tensor] = None) -> Copying:
         """features (B, A, F): of A target positions a source -> (B, A, …), columns (B, 1, K)
@@ -146,46 +173,8 @@ class Pointer(FairseqIncrementalState, nn.Module):
         share = torch.bmm(share.flatten(2), memory.to_first)
         return Copying(gate, share, memory.columns, words)
 
-    def point_packed(
-        self, features: Tensor, source: Copyable, asking: Grid, newest: Tensor
-    ) -> Copying:
-        """features (R, F) -> (R, …)
-
-        Args:
-            newest: (R,) the last query of its source that each position knows of
-        """
-        memory = self.remember(source)
-        query = torch.arange(source.columns.size(1), device=newest.device)
-        seen = query.le(asking.lay_out(newest).unsqueeze(2))
-        copying = self.point(asking.lay_out(features), memory, seen).each_position()
-        return Copying(*map(asking.pick_up, copying))
-
-    def point_next(
-        self,
-        features: Tensor,
-        encoder_out: Dict[str, List[Tensor]],
-        incremental_state: Optional[Dict[str, Dict[str, Optional[Tensor]]]],
-    ) -> Copying:
-        """features (R, T', F) -> (R, T', …)
-
-        In beam search, R / B hypotheses of each source -> (B, R / B, …), columns (B, 1, K). What is
-        copyable is read once; then its memory goes through the search with the hypotheses.
-        """
-        kept = None
-        if incremental_state is not None:
-            kept = self.get_incremental_state(incremental_state, "memory")
-        if kept is not None:
-            memory = Memory(**kept)
-        else:
-            memory = self.remember(Copyable(*encoder_out["copyable"]))
-            if incremental_state is not None:
-                self.set_incremental_state(incremental_state, "memory", memory._asdict())
-        together = features.view(len(memory.words), -1, features.size(-1))
-        copying = self.point(together, memory)
-        return copying.each_position() if incremental_state is None else copying
-
     def reorder_incremental_state(
-        self, incremental_state: Dict[str, Dict[str, Optional[Tensor]]], new_order: Tensor
+        self, incremental_state: IncrementalState, new_order: Tensor
     ) -> None:
         memory = self.get_incremental_state(incremental_state, "memory")
         if memory is not None:
@@ -193,11 +182,11 @@ class Pointer(FairseqIncrementalState, nn.Module):
             self.set_incremental_state(incremental_state, "memory", moved)
 
 
-def _asked_for(asking: nn.Linear, keys: Tensor, exists: Tensor) -> Tuple[Tensor, Tensor]:
+def _keys(query: nn.Linear, keys: Tensor, exists: Tensor) -> Tuple[Tensor, Tensor]:
     """(B, N, D), (B, N) -> (B, N, F), (B, N): what features are multiplied by, and what is added.
 
     (W f + b) · k is f · (Wᵀ k) + b · k, and so each step of a beam search need not compute W f.
     """
     keys = keys * keys.size(-1) ** -0.5
-    start = keys @ asking.bias
-    return keys @ asking.weight, start.masked_fill(~exists, _NEVER)
+    start = keys @ query.bias
+    return keys @ query.weight, start.masked_fill(~exists, _NEVER)

@@ -4,7 +4,7 @@ Both return, beside what attention needs, the state that their decoder starts fr
 `cell` (B, H).
 """
 
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 import torch
 from fairseq.models import FairseqEncoder
@@ -15,10 +15,9 @@ from torch import Tensor, nn
 
 from ..data.spelled_words import as_read_by_embeddings
 from .copyable_words import Columns, Copyable
+from .encoded import EncoderOut, reorder
 from .flat_source import flat_source
 from .session_layout import SessionLayout, query_tokens
-
-EncoderOut = Dict[str, List[Tensor]]
 
 
 class FlatLSTMEncoder(FairseqEncoder):
@@ -152,12 +151,3 @@ class HierarchicalLSTMEncoder(FairseqEncoder):
 
     def max_positions(self) -> int:
         return self.max_source_positions
-
-
-def reorder(encoder_out: EncoderOut, new_order: Tensor) -> EncoderOut:
-    """The sources of a batch in another order, or several times, as beam search wants them."""
-    batch_dimension = {"encoder_out": 1}  # (T, B, C); all others begin with B
-    return {
-        key: [value.index_select(batch_dimension.get(key, 0), new_order) for value in values]
-        for key, values in encoder_out.items()
-    }

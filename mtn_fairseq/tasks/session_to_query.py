@@ -69,7 +69,7 @@ class SessionToQueryConfig(TranslationConfig):
     level_sizes: str = field(
         default="12,10,5",
         metadata={
-            "help": "most tokens in a query (its end counted), queries in a session, sessions in a "
+            "help": "most tokens per query (its end counted), queries per session, sessions per "
             "history, …, bottom up: what a model is built for"
         },
     )

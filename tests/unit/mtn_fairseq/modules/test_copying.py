@@ -24,6 +24,7 @@ from sessions import (
     batch,
     build,
     encode,
+    encoder_out_of,
     flat,
     logits,
     make,
@@ -134,7 +135,7 @@ def test_more_unknown_words_than_slots():
 def slow_distribution(model, session, target):
     """P(word) of each target position, as a dictionary, straight from the formula."""
     source, lengths = batch([session])
-    encoder_out = model.encoder(source, lengths)
+    encoder_out = encoder_out_of(model, source, lengths)
     features = model.decoder(torch.tensor([target]), encoder_out, features_only=True)[0][0]
     codes, words, _, _ = (part[0] for part in encoder_out["copyable"])  # a row a query
     pointer = model.decoder.pointer
