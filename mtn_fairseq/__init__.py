@@ -9,6 +9,7 @@ optim         fused Adam
 generation    beam search
 scoring       --scoring ngram_precision
 checkpoints   written whole, checked before they are believed
+description   what the task must know of a model
 flags         flags with one number per level
 compat        what versions of torch and fairseq need
 """

@@ -11,6 +11,7 @@ from torch import Tensor
 from mtn_preprocess.errors import InputError
 
 from ..checkpoints.foreign import refuse_foreign_checkpoint
+from ..description import ModelDescription
 from ..modules.copyable_words import Columns, columns_of_targets
 from ..modules.pointer import Pointer
 
@@ -19,7 +20,7 @@ class SessionModel(FairseqEncoderDecoderModel):
     """A session in, the next query out."""
 
     skips_padding = False  # whether the layers are given real tokens only
-    packs_logits = True  # see `packed` of forward
+    level_sizes: Optional[List[int]] = None  # of the units that it is built for; None: any
 
     def forward(
         self,
@@ -63,7 +64,18 @@ class SessionModel(FairseqEncoderDecoderModel):
 
     @property
     def copies(self) -> bool:
-        return getattr(self.decoder, "pointer", None) is not None
+        return self.decoder.pointer is not None
+
+    @property
+    def description(self) -> ModelDescription:
+        return ModelDescription(
+            level_sizes=self.level_sizes,
+            source_context=getattr(self.encoder, "source_context", "session"),
+            reads_whole_sessions=getattr(self.encoder, "reads_whole_sessions", False),
+            copies=self.copies,
+            skips_padding=self.skips_padding,
+            packs_logits=True,
+        )
 
     def get_normalized_probs(
         self,

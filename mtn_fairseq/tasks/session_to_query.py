@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type
@@ -43,6 +44,7 @@ from ..data.session_sentencepiece import SessionSentencepiece, SessionSentencepi
 from ..data.session_to_query_dataset import SessionSource, SessionToQueryDataset, TokenLines
 from ..data.spelled_words import UnknownWords
 from ..data.whole_sessions import WholeSessionDataset
+from ..description import ModelDescription
 from ..flags import one_int_per_level
 from ..generation.copied_words import columns_of, put_words
 from ..generation.narrow_beam_search import NarrowSequenceGenerator
@@ -130,13 +132,7 @@ class SessionToQueryTask(TranslationTask):
         for flag, reason in _NOT_HERE.items():
             if getattr(cfg, flag):
                 raise InputError(f"--{flag.replace('_', '-')} is not for session data", reason)
-        self.level_sizes = cfg.level_sizes
-        self.longest_source = cfg.max_source_positions
-        self.trains_whole_sessions = False  # until a model is built that can
-        self.copies = False  # likewise
-        self.model_is_trained = False  # in another run: this one asks it
-        self.skips_padding = False
-        self.packs_logits = False
+        self.model = ModelDescription()  # until one is built
         self.batches_described = False  # once is enough
         self.lines_answered = 0  # by fairseq-interactive, which numbers each buffer from 0
         self.dictionary_file = Path(utils.split_paths(cfg.data)[0]) / f"dict.{cfg.source_lang}.txt"
@@ -207,7 +203,7 @@ class SessionToQueryTask(TranslationTask):
             folders[shard], split, languages, self.src_dict, self.cfg.dataset_impl, combine
         )
         prefix = Path(folders[shard]) / f"{split}.{'-'.join(languages)}"
-        training = split == self.cfg.train_subset and not self.model_is_trained
+        training = split == self.cfg.train_subset and not self.model.inference_only
         source, target = (self.open(lines, self.unknown_words) for lines in (source, target))
         if not training:
             source.learn_words()
@@ -247,7 +243,7 @@ class SessionToQueryTask(TranslationTask):
                     f"no pair of the training data fits into --max-tokens {max_tokens}", "raise it"
                 )
             rows = [dataset.row_lengths(np.asarray(batch)) for batch in batches.frozen_batches]
-            remark = ", which only attention sees" if self.skips_padding else ""
+            remark = ", which only attention sees" if self.model.skips_padding else ""
             logger.info(f"training: {describe_batches(rows)}{remark}")
             self.batches_described = True
         return batches
@@ -318,32 +314,36 @@ class SessionToQueryTask(TranslationTask):
     def build_model(
         self, cfg: FairseqDataclass, from_checkpoint: bool = False
     ) -> FairseqEncoderDecoderModel:
-        # Data must fit the model, also where its flags are not repeated at generation.
-        self.level_sizes = getattr(cfg, "level_sizes", self.level_sizes)
-        self.longest_source = min(
-            self.longest_source, getattr(cfg, "max_source_positions", self.longest_source)
-        )
         model = super().build_model(cfg, from_checkpoint)
-        able = getattr(model.encoder, "reads_whole_sessions", False)
-        if str(self.cfg.session_parallel) == "always" and not able:
+        described = getattr(model, "description", ModelDescription())
+        if str(self.cfg.session_parallel) == "always" and not described.reads_whole_sessions:
             raise InputError(
                 "this architecture cannot train on whole sessions: its codes of a query change "
                 "with the queries after it",
                 "leave out --session-parallel always",
             )
-        # A model from a checkpoint is asked, not trained: `--gen-subset train` is to give pairs.
-        wanted = str(self.cfg.session_parallel) != "never" and not from_checkpoint
-        self.trains_whole_sessions = able and wanted
-        self.copies = getattr(model, "copies", False)
-        self.model_is_trained = from_checkpoint
-        self.skips_padding = getattr(model, "skips_padding", False)
-        self.packs_logits = getattr(model, "packs_logits", False)
+        # Of several models, data must fit the smallest.
+        longest = min(model.max_positions()[0], self.model.max_source_positions or sys.maxsize)
+        self.model = described._replace(
+            max_source_positions=longest, inference_only=from_checkpoint
+        )
         return model
+
+    @property
+    def trains_whole_sessions(self) -> bool:
+        """A model from a checkpoint is asked, not trained: `--gen-subset train` gives pairs."""
+        wanted = str(self.cfg.session_parallel) != "never" and not self.model.inference_only
+        return wanted and self.model.reads_whole_sessions
+
+    @property
+    def level_sizes(self) -> List[int]:
+        """Data must fit the model, also where its flags are not repeated at generation."""
+        return self.model.level_sizes or one_int_per_level(self.cfg.level_sizes, "--level-sizes")
 
     def train_step(
         self, sample: Dict[str, Any], *others: Any, **options: Any
     ) -> Tuple[Tensor, int, Dict[str, Any]]:
-        if self.packs_logits:
+        if self.model.packs_logits:
             sample = {**sample, "net_input": {**sample["net_input"], "packed": True}}
         return super().train_step(sample, *others, **options)
 
@@ -385,17 +385,18 @@ class SessionToQueryTask(TranslationTask):
         **others: Any,
     ) -> SequenceGenerator:
         aligned = getattr(args, "print_alignment", False)  # has a generator of its own
-        if len({getattr(model, "copies", False) for model in models}) > 1:
+        described = [getattr(model, "description", ModelDescription()) for model in models]
+        if len({each.copies for each in described}) > 1:
             raise InputError(
                 "some of these models copy words, others do not: they have no words in common",
                 "use checkpoints of one kind together",
             )
-        if len({getattr(model.encoder, "source_context", "session") for model in models}) > 1:
+        if len({each.source_context for each in described}) > 1:
             raise InputError(
                 "some of these models read the last query only, others the whole session",
                 "use checkpoints of one --source-context together",
             )
-        if aligned and self.copies:
+        if aligned and self.model.copies:
             raise InputError(
                 "--print-alignment is not for models with --copy-attention", "leave it out"
             )
@@ -420,12 +421,12 @@ class SessionToQueryTask(TranslationTask):
         # fairseq 0.12.3's diverse beam search takes ids, numbers of lines, for places in a batch.
         sample = {key: value for key, value in sample.items() if key != "id"}
         source = sample["net_input"]["src_tokens"]
-        if self.copies and isinstance(generator, SequenceScorer):
+        if self.model.copies and isinstance(generator, SequenceScorer):
             sample["target"] = columns_of(models, source, sample["target"])
-        if self.copies and prefix_tokens is not None:
+        if self.model.copies and prefix_tokens is not None:
             prefix_tokens = columns_of(models, source, prefix_tokens)
         found = super().inference_step(generator, models, sample, prefix_tokens, constraints)
-        if self.copies:
+        if self.model.copies:
             put_words(found, source, models[0].encoder.columns)
         if forbids_unknown(generator):
             found = drop_unknown(found, self.tgt_dict.unk())
@@ -435,19 +436,19 @@ class SessionToQueryTask(TranslationTask):
     def _batching(self) -> Batching:
         wanted = str(self.cfg.train_batches)
         by_queries = wanted == "by-queries"
-        random = wanted == "random" or by_queries or (wanted == "auto" and self.skips_padding)
-        return Batching(random, random and self.skips_padding, by_queries)
+        random = wanted == "random" or by_queries or (wanted == "auto" and self.model.skips_padding)
+        return Batching(random, random and self.model.skips_padding, by_queries)
 
     def open(self, lines: TokenLines, unknown_words: UnknownWords) -> OpenLines:
         """With the unknown words, for a model that can copy them."""
-        return OpenLines(lines, len(self.src_dict), unknown_words if self.copies else None)
+        return OpenLines(lines, len(self.src_dict), unknown_words if self.model.copies else None)
 
     def _session_source(self, lines: TokenLines, name: str, **options: Any) -> SessionSource:
         return SessionSource(
             lines,
             self.separators,
-            one_int_per_level(self.level_sizes, "--level-sizes"),
-            self.longest_source,
+            self.level_sizes,
+            min(self.cfg.max_source_positions, self.model.max_source_positions or sys.maxsize),
             refuse_oversize=str(self.cfg.oversize) == "refuse",
             name=name,
             **options,

@@ -37,6 +37,7 @@ ALLOWED = {
     "mtn_sample_log": COMMANDS,
     "mtn_evaluation": (*COMMANDS, "numpy", "sacrebleu"),
     # the plugin
+    "mtn_fairseq.description": (),
     "mtn_fairseq.flags": TEXT_LAYER,
     "mtn_fairseq.checkpoints": (*TEXT_LAYER, *TORCH, "fairseq"),
     # fairseq.dataclass for the flags of a --bpe, which fairseq keeps among its data too
@@ -63,6 +64,7 @@ ALLOWED = {
         *TORCH,
         "mtn_fairseq.modules",
         "mtn_fairseq.checkpoints",
+        "mtn_fairseq.description",
         "mtn_fairseq.flags",
         "fairseq",
     ),
@@ -76,6 +78,7 @@ ALLOWED = {
         *TORCH,
         "mtn_fairseq.data",
         "mtn_fairseq.generation",
+        "mtn_fairseq.description",
         "mtn_fairseq.flags",
         "fairseq",
     ),

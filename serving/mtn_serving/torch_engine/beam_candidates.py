@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any, Dict, List
 
 from fairseq.dataclass.configs import GenerationConfig
 
-from mtn_fairseq.flags import one_int_per_level
 from mtn_fairseq.generation.without_unknown import forbid_unknown
 from mtn_preprocess.text.session_text import is_separator
 
@@ -22,7 +21,7 @@ class BeamCandidates:
 
     def __init__(self, trained: "TrainedModel", beam: int) -> None:
         self.trained = trained
-        longest = one_int_per_level(trained.task.level_sizes, "--level-sizes")[0]
+        longest = trained.task.level_sizes[0]
         options = GenerationConfig(beam=beam, nbest=beam, max_len_b=longest)
         self.generator = trained.task.build_generator([trained.model], options)
         forbid_unknown(self.generator)  # whatever the model was trained with
