@@ -4,6 +4,7 @@ tasks         session_to_query
 data          dictionary, data sets and batches of sessions
 models        mtn and the baselines, with their options
 modules       what the models are made of
+copying       words of the session in the next query
 criterions    M-NSRF's loss
 optim         fused Adam
 generation    beam search

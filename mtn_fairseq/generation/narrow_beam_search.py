@@ -10,7 +10,7 @@ them, if the decoder can (see `follow_beam` of ours).
 import copy
 import re
 from math import inf
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 from fairseq.data import Dictionary
@@ -18,13 +18,13 @@ from fairseq.models import FairseqEncoderDecoderModel
 from fairseq.search import BeamSearch
 from fairseq.sequence_generator import SequenceGenerator
 from torch import Tensor, nn
-from torch.nn.functional import logsigmoid
 
 from mtn_preprocess.errors import InputError
 
-from ..modules.copyable_words import NOTHING, SLOTS
+from ..copying.best_words import CopyableColumns
+from ..copying.pointer import Copying
+from ..copying.words import SLOTS
 from ..modules.packed_attention import IncrementalState
-from ..modules.pointer import Copying
 from .without_unknown import Hypotheses, forbids_unknown
 
 # What fairseq and torch say where no score is a number: no hypothesis has ended, not even at the
@@ -269,27 +269,6 @@ def follow_beam(
     return encoder_out if order is None else model.encoder.reorder_encoder_out(encoder_out, order)
 
 
-class CopyableColumns(NamedTuple):
-    """Of K places of its session, for each hypothesis. Most steps can do with those of the last."""
-
-    read_from: Tensor  # (B, 1, K)
-    columns: Tensor  # (R, K)
-    known: Tensor  # (R, K) those of the vocabulary, each once; else 0
-    no_logit: Tensor  # (R, K) where there is none
-
-    @classmethod
-    def of(
-        cls, columns: Tensor, logits: Tensor, last: Optional["CopyableColumns"]
-    ) -> "CopyableColumns":
-        """columns (B, 1, K), logits (R, V)"""
-        rows, vocabulary = logits.shape
-        if last is not None and last.read_from is columns and len(last.columns) == rows:
-            return last
-        of_rows = columns.expand(-1, rows // len(columns), -1).flatten(0, 1)
-        no_logit = of_rows.eq(NOTHING) | of_rows.ge(vocabulary)
-        return cls(columns, of_rows, of_rows.masked_fill(no_logit, 0), no_logit)
-
-
 def best_words(
     logits: Tensor, count: int, copying: Optional[Copying], copyable: Optional[CopyableColumns]
 ) -> Tuple[Tensor, Tensor]:
@@ -301,39 +280,11 @@ def best_words(
     if copying is None or copyable is None:
         total = _log_total(logits, scores)
     else:
-        gate, share = (part.flatten(0, 1).float() for part in (copying.gate, copying.share))
-        scores, words, total = _mix(logits, scores, words, gate, share, copyable)
+        generated = copyable.generated(logits)
+        total = _log_total(logits, scores)
+        scores, words, total = copyable.mix(scores, words, total, generated, copying)
     specials = torch.arange(SPECIALS, device=words.device).expand(len(words), -1)
     return scores - total, torch.cat([specials, words], 1)
-
-
-def _mix(
-    logits: Tensor,
-    scores: Tensor,
-    words: Tensor,
-    gate: Tensor,
-    share: Tensor,
-    copyable: CopyableColumns,
-) -> Tuple[Tensor, Tensor, Tensor]:
-    """Scores and words of the mixture of (R, V) logits and K copied words, and its total.
-
-    A word that is not copied keeps its place among such words. So those that can be best are the
-    best of the vocabulary and the copied ones.
-
-    Args:
-        gate, share: of `Copying`, (R, 1), (R, K)
-    """
-    _, columns, known, no_logit = copyable
-    generated = logits.gather(1, known).masked_fill_(no_logit, -inf)
-    total = _log_total(logits, scores)
-    # The logit that copying alone would be: the gate is log(g / (1 - g)).
-    copied = share.log() + (total - gate)
-    specials, best = scores.split([SPECIALS, words.size(1)], 1)
-    twice = words.unsqueeze(2).eq(known.unsqueeze(1)).any(2)
-    best = torch.cat([best.masked_fill_(twice, -inf), torch.logaddexp(generated, copied)], 1)
-    best, places = best.topk(words.size(1), dim=1)
-    words = torch.cat([words, columns], 1).gather(1, places)
-    return torch.cat([specials, best], 1), words, total - logsigmoid(gate)
 
 
 def _log_total(logits: Tensor, scores: Tensor) -> Tensor:

@@ -15,12 +15,12 @@ from torch import nn
 
 from mtn_preprocess.errors import InputError
 
+from ..copying.pointer import Pointer
 from ..flags import one_int_per_level
 from ..modules.limits import counted_at
 from ..modules.masked_level import MaskedLevel, UnitPositions
 from ..modules.mtn_encoder import MTNEncoder
 from ..modules.packed_layers import PackedDecoder, PackedEncoder
-from ..modules.pointer import Pointer
 from ..modules.unit_projection import LinearProjection, VectorProjection
 from .session_model import SessionModel, separators_of
 from .transformer_options import (

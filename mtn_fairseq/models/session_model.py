@@ -11,9 +11,9 @@ from torch import Tensor
 from mtn_preprocess.errors import InputError
 
 from ..checkpoints.foreign import refuse_foreign_checkpoint
+from ..copying.pointer import Pointer
+from ..copying.words import Columns, columns_of_targets
 from ..description import ModelDescription
-from ..modules.copyable_words import Columns, columns_of_targets
-from ..modules.pointer import Pointer
 
 
 class SessionModel(FairseqEncoderDecoderModel):

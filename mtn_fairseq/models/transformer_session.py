@@ -8,10 +8,10 @@ from fairseq.dataclass import ChoiceEnum
 from fairseq.models import register_model, register_model_architecture
 from fairseq.tasks import FairseqTask
 
+from ..copying.pointer import Pointer
 from ..modules.flat_encoder import FlatEncoder
 from ..modules.flat_source import SOURCE_CONTEXTS
 from ..modules.packed_layers import PackedDecoder
-from ..modules.pointer import Pointer
 from .session_model import SessionModel, separators_of
 from .transformer_options import (
     TransformerOptions,

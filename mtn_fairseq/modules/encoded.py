@@ -1,11 +1,10 @@
 """What an encoder of ours makes of sources, and how fairseq's generators pass it along."""
 
-from typing import Dict, List, NamedTuple, Optional
+from typing import Dict, List, NamedTuple, Optional, Sequence
 
 import torch
 from torch import Tensor
 
-from .copyable_words import Copyable
 from .packed_attention import Grid
 from .session_layout import SessionLayout
 
@@ -16,7 +15,7 @@ class Encoded(NamedTuple):
     codes: Tensor  # (n, C) one per real token
     layout: SessionLayout  # of the tokens
     last_query_only: bool = False  # a target sees the codes of the query before it, and no others
-    copyable: Optional[Copyable] = None  # for a decoder that copies
+    copyable: Optional[Sequence[Tensor]] = None  # for a decoder that copies, see copying.words
 
 
 def for_generator(encoded: Encoded) -> EncoderOut:

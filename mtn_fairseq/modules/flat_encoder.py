@@ -5,7 +5,6 @@ from typing import Any, Sequence
 import torch
 from torch import Tensor
 
-from .copyable_words import Columns, Copyable
 from .encoded import Encoded
 from .flat_source import flat_source
 from .packed_attention import AttentionPlan, Grid, position_in_row
@@ -43,8 +42,6 @@ class FlatEncoder(SessionEncoder, PackedEncoder):
         """(B, T) -> (B, T'): what is read of it."""
         return flat_source(src_tokens, self.source_context, self.separators, self.padding_idx)
 
-    def copyable(self, src_tokens: Tensor, encoded: Encoded, columns: Columns) -> Copyable:
-        """A source is one query."""
-        source = self.source(src_tokens)
+    def copyable(self, src_tokens: Tensor, encoded: Encoded) -> Sequence[Tensor]:
         codes = encoded.layout.flat(encoded.codes)
-        return Copyable.flat(codes, source, columns.of_part(src_tokens, source))
+        return self.columns.copyable_flat(src_tokens, self.source(src_tokens), codes)

@@ -16,10 +16,8 @@ from fairseq.modules.transformer_layer import (
 from torch import Tensor, nn
 
 from ..data.spelled_words import as_read_by_embeddings
-from .copyable_words import Copyable
 from .encoded import Encoded, EncoderOut
 from .packed_attention import AttentionPlan, IncrementalState, PackedAttention
-from .pointer import Copying, Pointer
 from .target_plans import TargetPlan, plan_next, plan_targets
 
 _FAST_PATH_WEIGHTS = [
@@ -136,7 +134,7 @@ class PackedDecoder(TransformerDecoderBase):
 
     def __init__(self, *others: Any, **options: Any) -> None:
         super().__init__(*others, **options)
-        self.pointer: Optional[Pointer] = None
+        self.pointer: Any = None
 
     def build_decoder_layer(
         self, cfg: TransformerConfig, no_encoder_attn: bool = False
@@ -176,7 +174,7 @@ class PackedDecoder(TransformerDecoderBase):
             plan = plan_next(encoder_out, count, length - 1)
             need_weights = need_weights and self.layers[-1].need_attn
         features, weights = self.decode(tokens, plan, incremental_state, need_weights)
-        copying = self._copying(features, encoder_out, plan, incremental_state)
+        copying = self._copying(features, plan, incremental_state)
         extra: Dict[str, Any] = {"attn": [weights], "copying": copying}
         if packed:
             extra["real_positions"] = real
@@ -184,7 +182,7 @@ class PackedDecoder(TransformerDecoderBase):
             features = features.unsqueeze(1)
         else:
             features = in_places(features, real)
-            extra["copying"] = copying and Copying(*(in_places(part, real) for part in copying))
+            extra["copying"] = copying and copying.map(lambda part: in_places(part, real))
         return (features if features_only else self.output_layer(features)), extra
 
     def decode(
@@ -214,25 +212,15 @@ class PackedDecoder(TransformerDecoderBase):
         return (x if self.layer_norm is None else self.layer_norm(x)), weights
 
     def _copying(
-        self,
-        features: Tensor,
-        encoder_out: Union[Encoded, EncoderOut],
-        plan: TargetPlan,
-        incremental_state: Optional[IncrementalState],
-    ) -> Optional[Copying]:
-        """(R, …); with a state (B, R / B, …)"""
+        self, features: Tensor, plan: TargetPlan, incremental_state: Optional[IncrementalState]
+    ) -> Any:
+        """How the pointer copies, if there is one: (R, …); with a state (B, R / B, …)"""
         if self.pointer is None:
             return None
-        if isinstance(encoder_out, Encoded):
-            source = encoder_out.copyable
-        else:
-            source = Copyable(*encoder_out["copyable"])
         grid = plan.to_source.query
         newest = None if plan.newest is None else grid.pad(plan.newest)
-        copying = self.pointer(grid.pad(features), source, newest, incremental_state)
-        if incremental_state is not None:
-            return copying
-        return Copying(*map(grid.unpad, copying.each_position()))
+        copying = self.pointer(grid.pad(features), plan.copyable, newest, incremental_state)
+        return copying if incremental_state is not None else copying.each_position().map(grid.unpad)
 
     def follow_beam(
         self, state: IncrementalState, rows: Tensor, sessions: Optional[Tensor]

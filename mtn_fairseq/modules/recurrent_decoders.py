@@ -8,10 +8,8 @@ from fairseq.modules import FairseqDropout
 from torch import Tensor, nn
 
 from ..data.spelled_words import as_read_by_embeddings
-from .copyable_words import Copyable
 from .encoded import EncoderOut
 from .packed_attention import IncrementalState
-from .pointer import Copying, Pointer
 
 State = Dict[str, Tensor]  # (B, …) each, by name
 Features = Tuple[Tensor, Dict[str, Any]]
@@ -41,7 +39,7 @@ class RecurrentDecoder(FairseqIncrementalDecoder):
         self.output_projection = output_projection
         self.dropout = FairseqDropout(dropout, module_name=self.__class__.__name__)
         self.max_target_positions = max_target_positions
-        self.pointer: Optional[Pointer] = None  # to copy words of the source by
+        self.pointer: Any = None  # to copy words of the source by
 
     def forward(
         self,
@@ -58,12 +56,12 @@ class RecurrentDecoder(FairseqIncrementalDecoder):
         features, extra = self.extract_features(tokens, encoder_out, incremental_state)
         copying = None
         if self.pointer is not None:
-            source = Copyable(*encoder_out["copyable"])
+            source = encoder_out["copyable"]
             copying = self.pointer(features, source, incremental_state=incremental_state)
             copying = copying if incremental_state is not None else copying.each_position()
         if packed:
             real = extra["real_positions"] = prev_output_tokens.ne(self.dictionary.pad())
-            features, copying = features[real], copying and Copying(*(p[real] for p in copying))
+            features, copying = features[real], copying and copying.map(lambda part: part[real])
         extra["copying"] = copying
         return (features if features_only else self.output_layer(features)), extra
 

@@ -4,7 +4,7 @@ Both return, beside what attention needs, the state that their decoder starts fr
 `cell` (B, H).
 """
 
-from typing import List, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
 from fairseq.models import FairseqEncoder
@@ -14,7 +14,6 @@ from fairseq.utils import convert_padding_direction
 from torch import Tensor, nn
 
 from ..data.spelled_words import as_read_by_embeddings
-from .copyable_words import Columns, Copyable
 from .encoded import EncoderOut, reorder
 from .flat_source import flat_source
 from .session_layout import SessionLayout, query_tokens
@@ -34,7 +33,7 @@ class FlatLSTMEncoder(FairseqEncoder):
         self.lstm = lstm
         self.separators = list(separators)
         self.source_context = source_context
-        self.columns: Optional[Columns] = None  # of what a decoder copies
+        self.columns: Any = None  # of what a decoder copies, see copying.words
 
     def forward(
         self, src_tokens: Tensor, src_lengths: Optional[Tensor] = None, **unused: object
@@ -49,8 +48,7 @@ class FlatLSTMEncoder(FairseqEncoder):
         codes, hidden, cell, padded = self.lstm(known, lengths, enforce_sorted=False)
         copyable: List[Tensor] = []
         if self.columns is not None:
-            columns = self.columns.of_part(src_tokens, tokens)
-            copyable = list(Copyable.flat(codes.transpose(0, 1), tokens, columns))
+            copyable = [*self.columns.copyable_flat(src_tokens, tokens, codes.transpose(0, 1))]
         return {
             "encoder_out": [codes],
             "encoder_padding_mask": [padded.transpose(0, 1)],

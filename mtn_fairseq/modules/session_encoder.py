@@ -1,17 +1,16 @@
 """What the encoders made of Transformer layers have in common."""
 
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Sequence
 
 from torch import Tensor
 
-from .copyable_words import Columns, Copyable
 from .encoded import Encoded, EncoderOut, for_generator, reorder
 
 
 class SessionEncoder:
     """For training and for generation: the same forward pass."""
 
-    columns: Optional[Columns] = None  # of what a decoder copies
+    columns: Any = None  # of what a decoder copies, see copying.words
 
     def encode_sources(self, src_tokens: Tensor) -> Encoded:
         """src_tokens (B, T) -> the code of each real token"""
@@ -22,7 +21,7 @@ class SessionEncoder:
         encoded = self.encode_sources(src_tokens)
         if self.columns is None:
             return encoded
-        return encoded._replace(copyable=self.copyable(src_tokens, encoded, self.columns))
+        return encoded._replace(copyable=self.copyable(src_tokens, encoded))
 
     def forward_torchscript(self, net_input: Dict[str, Tensor]) -> EncoderOut:
         """What fairseq's generators call."""
@@ -32,9 +31,9 @@ class SessionEncoder:
         """(B, T) -> (B, T'): what is read of it, and can be copied; all of it."""
         return src_tokens
 
-    def copyable(self, src_tokens: Tensor, encoded: Encoded, columns: Columns) -> Copyable:
+    def copyable(self, src_tokens: Tensor, encoded: Encoded) -> Sequence[Tensor]:
         """Query by query."""
-        return Copyable.by_query(encoded.codes, src_tokens, columns.of(src_tokens), encoded.layout)
+        return self.columns.copyable_by_query(src_tokens, encoded.codes, encoded.layout)
 
     def reorder_encoder_out(self, encoder_out: EncoderOut, new_order: Tensor) -> EncoderOut:
         return reorder(encoder_out, new_order)

@@ -1,6 +1,6 @@
 """What target tokens see: their own target, and the queries before it."""
 
-from typing import NamedTuple, Optional, Tuple, Union
+from typing import NamedTuple, Optional, Sequence, Tuple, Union
 
 import torch
 from torch import Tensor
@@ -16,6 +16,7 @@ class TargetPlan(NamedTuple):
     codes: Tensor  # (n, C) of the sources
     among_targets: AttentionPlan  # a token sees its own target up to itself
     to_source: AttentionPlan  # and the queries that were there when its target was typed
+    copyable: Optional[Sequence[Tensor]] = None  # of the sources
     newest: Optional[Tensor] = None  # (R,) the last of these queries, counted in its source
 
 
@@ -34,7 +35,7 @@ def plan_targets(
     if not isinstance(encoded, Encoded):
         among = _own_target(Grid.of(target, len(real)), target)
         codes, to_source = _all_codes(encoded, among.query)
-        return TargetPlan(position, codes, among, to_source)
+        return TargetPlan(position, codes, among, to_source, encoded.get("copyable"))
 
     layout = encoded.layout
     rows = layout.last_row if target_rows is None else target_rows
@@ -53,6 +54,7 @@ def plan_targets(
         encoded.codes,
         among,
         AttentionPlan(query, key, seen),
+        encoded.copyable,
         (rows - layout.first_row[source])[target],
     )
 
@@ -63,7 +65,8 @@ def plan_next(encoder_out: EncoderOut, hypotheses: int, position: int) -> Target
     alone = Grid(hypotheses, 1)
     codes, to_source = _all_codes(encoder_out, Grid(len(mask), hypotheses // len(mask)))
     positions = torch.full((hypotheses,), position, device=mask.device)
-    return TargetPlan(positions, codes, AttentionPlan(alone, alone, None), to_source)
+    among = AttentionPlan(alone, alone, None)
+    return TargetPlan(positions, codes, among, to_source, encoder_out.get("copyable"))
 
 
 def _own_target(grid: Grid, target: Tensor) -> AttentionPlan:

@@ -30,6 +30,7 @@ from mtn_preprocess.text.session_text import (
 from mtn_preprocess.text.text_checks import check_session
 from mtn_preprocess.text.word_pieces import MODEL, has_pieces
 
+from ..copying.hypotheses import columns_of, put_words
 from ..data.batching import ALIKE, Batching
 from ..data.binarised import load_pairs
 from ..data.open_lines import OpenLines
@@ -46,7 +47,6 @@ from ..data.spelled_words import UnknownWords
 from ..data.whole_sessions import WholeSessionDataset
 from ..description import ModelDescription
 from ..flags import one_int_per_level
-from ..generation.copied_words import columns_of, put_words
 from ..generation.narrow_beam_search import NarrowSequenceGenerator
 from ..generation.without_unknown import (
     Hypotheses,

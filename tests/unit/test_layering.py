@@ -57,11 +57,19 @@ ALLOWED = {
         "fairseq.models",
         "fairseq.distributed",
         "fairseq.utils",
+    ),
+    # what a decoder points at, and what follows a beam
+    "mtn_fairseq.copying": (
+        "mtn_fairseq.data",
+        "mtn_fairseq.modules",
+        *TORCH,
+        "fairseq.models",
         "fairseq.incremental_decoding_utils",
     ),
     "mtn_fairseq.models": (
         *TEXT_LAYER,
         *TORCH,
+        "mtn_fairseq.copying",
         "mtn_fairseq.modules",
         "mtn_fairseq.checkpoints",
         "mtn_fairseq.description",
@@ -70,12 +78,18 @@ ALLOWED = {
     ),
     "mtn_fairseq.criterions": (*TORCH, "fairseq"),
     "mtn_fairseq.optim": (*TORCH, "fairseq"),
-    # modules for what beam search moves along, and for what is copied
-    "mtn_fairseq.generation": (*TEXT_LAYER, *TORCH, "mtn_fairseq.modules", "fairseq"),
+    "mtn_fairseq.generation": (
+        *TEXT_LAYER,
+        *TORCH,
+        "mtn_fairseq.modules",
+        "mtn_fairseq.copying",
+        "fairseq",
+    ),
     "mtn_fairseq.scoring": (*TEXT_LAYER, *TORCH, "mtn_evaluation", "fairseq"),
     "mtn_fairseq.tasks": (
         *TEXT_LAYER,
         *TORCH,
+        "mtn_fairseq.copying",
         "mtn_fairseq.data",
         "mtn_fairseq.generation",
         "mtn_fairseq.description",

@@ -5,16 +5,16 @@
 summed over the places of the session where the word stands.
 """
 
-from typing import Callable, Dict, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 from fairseq.incremental_decoding_utils import FairseqIncrementalState
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .copy_mixture import FLOOR, add_copied
-from .copyable_words import NOTHING, Copyable
-from .packed_attention import IncrementalState
+from ..modules.packed_attention import IncrementalState
+from .mixture import FLOOR, add_copied
+from .words import NO_COLUMN, Copyable
 
 _GENERATE = -2 * FLOOR  # log odds of the vocabulary where there is nothing to copy
 _NEVER = -3e4  # as a score it leaves nothing of its softmax, and is a number in half precision, too
@@ -25,8 +25,8 @@ class Copying(NamedTuple):
 
     gate: Tensor  # (…, 1) log odds of the vocabulary against copying
     share: Tensor  # (…, K) of copying: all of a word's at its first place, 0 at the others
-    columns: Tensor  # (…, K), or once a source; `NOTHING` where it is not the first of its word
-    words: Tensor  # (…, K), or once a source; `NOTHING` where none is seen
+    columns: Tensor  # (…, K), or once a source; `NO_COLUMN` where it is not the first of its word
+    words: Tensor  # (…, K), or once a source; `NO_COLUMN` where none is seen
 
     def mix(self, logits: Tensor) -> Tensor:
         """Logits (…, V) -> log probabilities (…, V + SLOTS) of the mixture.
@@ -48,6 +48,10 @@ class Copying(NamedTuple):
         """The same, with columns and words of each."""
         columns, words = (part.expand_as(self.share) for part in (self.columns, self.words))
         return self._replace(columns=columns, words=words)
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Copying":
+        """The same, of positions in other places."""
+        return Copying(*map(function, self))
 
     @property
     def log_share(self) -> Tensor:
@@ -97,7 +101,7 @@ class Pointer(FairseqIncrementalState, nn.Module):
 
     def remember(self, source: Copyable) -> Memory:
         columns = source.columns.flatten(1)
-        exists = columns.ne(NOTHING)
+        exists = columns.ne(NO_COLUMN)
         same = columns.unsqueeze(2).eq(columns.unsqueeze(1))
         is_first = ~same.tril(-1).any(2)
         to_first = same & (is_first & exists).unsqueeze(1)
@@ -111,8 +115,8 @@ class Pointer(FairseqIncrementalState, nn.Module):
         return Memory(
             keys.transpose(1, 2),
             start.unsqueeze(1),
-            columns.masked_fill(~is_first, NOTHING).unsqueeze(1),
-            source.words.flatten(1).masked_fill(~exists, NOTHING).unsqueeze(1),
+            columns.masked_fill(~is_first, NO_COLUMN).unsqueeze(1),
+            source.words.flatten(1).masked_fill(~exists, NO_COLUMN).unsqueeze(1),
             to_first.to(keys),
         )
 
@@ -125,14 +129,14 @@ class Pointer(FairseqIncrementalState, nn.Module):
     def forward(
         self,
         features: Tensor,
-        source: Copyable,
+        source: Sequence[Tensor],
         newest: Optional[Tensor] = None,
         incremental_state: Optional[IncrementalState] = None,
     ) -> Copying:
         """features (B, A, F): of A target positions per source -> (B, A, …), columns (B, 1, K)
 
         Args:
-            source: what can be copied; with a state, read once: then its memory goes through beam
+            source: the parts of `Copyable`; with a state, read once: its memory goes through beam
                 search with the hypotheses, R / B of each source in features (R, 1, F)
             newest: (B, A) the last query of its source that each position knows of; all, if not
                 given
@@ -140,12 +144,12 @@ class Pointer(FairseqIncrementalState, nn.Module):
         kept = None
         if incremental_state is not None:
             kept = self.get_incremental_state(incremental_state, "memory")
-        memory = self.remember(source) if kept is None else Memory(**kept)
+        memory = self.remember(Copyable(*source)) if kept is None else Memory(**kept)
         if incremental_state is not None and kept is None:
             self.set_incremental_state(incremental_state, "memory", memory._asdict())
         seen = None
         if newest is not None:
-            query = torch.arange(source.columns.size(1), device=newest.device)
+            query = torch.arange(Copyable(*source).columns.size(1), device=newest.device)
             seen = query.le(newest.unsqueeze(2))
         return self.point(features.view(len(memory.words), -1, features.size(-1)), memory, seen)
 
@@ -166,7 +170,7 @@ class Pointer(FairseqIncrementalState, nn.Module):
             query = query.masked_fill(~seen, _NEVER)
             gate = gate.masked_fill(query.amax(2, keepdim=True).lt(_NEVER / 2), _GENERATE)
             words = words.view(len(words), 1, queries, -1)
-            words = words.masked_fill(~seen.unsqueeze(3), NOTHING).flatten(2)
+            words = words.masked_fill(~seen.unsqueeze(3), NO_COLUMN).flatten(2)
             share = share * seen.unsqueeze(3)
         if queries > 1:
             share = share * query.softmax(2).unsqueeze(3)
