@@ -87,6 +87,7 @@ class Pointer(FairseqIncrementalState, nn.Module):
         hierarchical: whether sources come query by query
     """
 
+    once_per_session = True  # its memory, for all hypotheses
     get_incremental_state: Callable[..., Optional[Dict[str, Tensor]]]  # fairseq's have no types
     set_incremental_state: Callable[..., None]
 

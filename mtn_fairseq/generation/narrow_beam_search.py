@@ -4,7 +4,7 @@ Of each hypothesis only its 2 x beam best words can be among the 2 x beam best o
 are picked before anything else looks at the scores, so what fairseq's loop does to every word of
 the dictionary (normalise, look for NaN, add up, sort) is done to some dozen. Before the first word
 all hypotheses of a session are one. After it, what is known of a session is kept once for all of
-them, if the decoder can (see `follow_beam` of ours).
+them, if the decoder can (`once_per_session` of its parts, `codes_once_per_session`).
 """
 
 import copy
@@ -50,6 +50,11 @@ class NarrowSequenceGenerator(SequenceGenerator):
         self, models: List[FairseqEncoderDecoderModel], tgt_dict: Dictionary, **options: Any
     ) -> None:
         super().__init__(models, tgt_dict, **options)
+        self.remembering = [
+            part
+            for part in models[0].decoder.modules()
+            if hasattr(part, "reorder_incremental_state")
+        ]
         self.words = min(2 * self.beam_size, len(tgt_dict) - SPECIALS)
         if any(getattr(model, "copies", False) for model in models):
             self.vocab_size += SLOTS
@@ -178,9 +183,16 @@ class NarrowSequenceGenerator(SequenceGenerator):
             tokens, scores = tokens[row], scores[row]
             tokens[:, step + 1], scores[:, step] = word, best
 
-            # So does what the model remembers, until now once a session.
+            # So does what the model remembers; until the first word, all of it once per session.
             row = row if step else torch.div(row, beam, rounding_mode="floor")
-            encoder_out = follow_beam(model, encoder_out, state, row, kept, branching=not step)
+            for part in self.remembering:
+                order = kept if getattr(part, "once_per_session", False) else row
+                if order is not None:
+                    part.reorder_incremental_state(state, order)
+            # The hypotheses of a session have the same codes, so these need not change places.
+            order = kept if _shares_codes(model) or (step and kept is None) else row
+            if order is not None:
+                encoder_out = model.encoder.reorder_encoder_out(encoder_out, order)
 
         return [sorted(each, key=lambda one: -float(one["score"])) for each in found]
 
@@ -243,30 +255,6 @@ def next_word(
 def _shares_codes(model: nn.Module) -> bool:
     """Whether all hypotheses of a session read the same ones."""
     return getattr(model.decoder, "codes_once_per_session", False)
-
-
-def follow_beam(
-    model: FairseqEncoderDecoderModel,
-    encoder_out: Any,
-    state: IncrementalState,
-    rows: Tensor,
-    sessions: Optional[Tensor],
-    branching: bool,
-) -> Any:
-    """`encoder_out` and state of the hypotheses that go on.
-
-    Args:
-        rows: (R,) which hypotheses go on, of those of the last step; while branching, the session
-            of each
-        sessions: (B,) which sessions go on; None for all
-    """
-    if hasattr(model.decoder, "follow_beam"):
-        model.decoder.follow_beam(state, rows, sessions)
-    else:
-        model.decoder.reorder_incremental_state_scripting(state, rows)
-    # The hypotheses of a session have the same codes, so these need not change places.
-    order = sessions if _shares_codes(model) or (sessions is None and not branching) else rows
-    return encoder_out if order is None else model.encoder.reorder_encoder_out(encoder_out, order)
 
 
 def best_words(

@@ -86,6 +86,11 @@ class PackedAttention(MultiheadAttention):
         mixed = self.out_proj(plan.query.unpad(mixed.transpose(1, 2).flatten(2)))
         return mixed, weights(queries, keys, visible).mean(1) if need_weights else None
 
+    @property
+    def once_per_session(self) -> bool:
+        """Whether its state is of a source, for all hypotheses of it."""
+        return self.encoder_decoder_attention
+
     def _keys_and_values(
         self, key: Tensor, grid: Grid, state: Optional[IncrementalState]
     ) -> Tuple[Tensor, Tensor]:

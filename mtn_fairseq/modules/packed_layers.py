@@ -222,22 +222,6 @@ class PackedDecoder(TransformerDecoderBase):
         copying = self.pointer(grid.pad(features), plan.copyable, newest, incremental_state)
         return copying if incremental_state is not None else copying.each_position().map(grid.unpad)
 
-    def follow_beam(
-        self, state: IncrementalState, rows: Tensor, sessions: Optional[Tensor]
-    ) -> None:
-        """The state of the hypotheses that go on; what is kept once per session stays with it.
-
-        Args:
-            rows: (R,) which hypotheses
-            sessions: (B,) which sessions; None for all
-        """
-        for layer in self.layers:
-            layer.self_attn.reorder_incremental_state(state, rows)
-            if sessions is not None:
-                layer.encoder_attn.reorder_incremental_state(state, sessions)
-        if self.pointer is not None and sessions is not None:
-            self.pointer.reorder_incremental_state(state, sessions)
-
 
 def in_places(packed: Tensor, real: Tensor) -> Tensor:
     """(R, …) -> (P, T', …); zeros elsewhere."""

@@ -106,19 +106,6 @@ class RecurrentDecoder(FairseqIncrementalDecoder):
             moved = {name: value.index_select(0, new_order) for name, value in state.items()}
             self.set_incremental_state(incremental_state, "state", moved)
 
-    def follow_beam(
-        self, state: IncrementalState, rows: Tensor, sessions: Optional[Tensor]
-    ) -> None:
-        """The state of the hypotheses that go on; what is kept once per session stays with it.
-
-        Args:
-            rows: (R,) which hypotheses
-            sessions: (B,) which sessions; None for all
-        """
-        self.reorder_incremental_state(state, rows)
-        if self.pointer is not None and sessions is not None:
-            self.pointer.reorder_incremental_state(state, sessions)
-
     def max_positions(self) -> int:
         return self.max_target_positions
 

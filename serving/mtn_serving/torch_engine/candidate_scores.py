@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .trained_model import TrainedModel
 
 # Of one matrix, tokens times words: a gigabyte in single precision.
-_MOST_NUMBERS = 1 << 28
+_MAX_NUMBERS = 1 << 28
 
 
 def score_candidates(
@@ -48,7 +48,7 @@ def score_candidates(
             )
             .cpu()
             .numpy()
-            for part in _parts(lengths, max(1, _MOST_NUMBERS // len(trained.dictionary)))
+            for part in _parts(lengths, max(1, _MAX_NUMBERS // len(trained.dictionary)))
         ]
     )
     unknown = np.array([_unknown_words(target, trained.dictionary) for target in targets])
@@ -57,11 +57,11 @@ def score_candidates(
     return [Scores(*of_session) for of_session in zip(*parts)]
 
 
-def _parts(lengths: np.ndarray, most: int) -> Iterator[slice]:
-    """Stretches of targets that have `most` tokens together, or are one target."""
+def _parts(lengths: np.ndarray, max_tokens: int) -> Iterator[slice]:
+    """Stretches of targets that have `max_tokens` together, or are one target."""
     start, tokens = 0, 0
     for place, length in enumerate(lengths.tolist()):
-        if tokens and tokens + length > most:
+        if tokens and tokens + length > max_tokens:
             yield slice(start, place)
             start, tokens = place, 0
         tokens += length

@@ -59,7 +59,7 @@ def test_in_parts_as_in_one(name, monkeypatch):
     model = trained(name)
     sessions, candidates = cases(seed=3)
     whole = score_candidates(model, sessions, candidates)
-    monkeypatch.setattr(candidate_scores, "_MOST_NUMBERS", 7 * len(DICTIONARY))
+    monkeypatch.setattr(candidate_scores, "_MAX_NUMBERS", 7 * len(DICTIONARY))
     for one, other in zip(whole, score_candidates(model, sessions, candidates)):
         np.testing.assert_allclose(one.log_probability, other.log_probability, rtol=1e-5)
         assert one.tokens.tolist() == other.tokens.tolist()
