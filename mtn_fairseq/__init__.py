@@ -4,11 +4,13 @@ tasks         session_to_query
 data          dictionary, data sets and batches of sessions
 models        mtn and the baselines, with their options
 modules       what the models are made of
+copying       words of the session in the next query
 criterions    M-NSRF's loss
 optim         fused Adam
 generation    beam search
 scoring       --scoring ngram_precision
 checkpoints   written whole, checked before they are believed
+description   what the task must know of a model
 flags         flags with one number per level
 compat        what versions of torch and fairseq need
 """

@@ -63,7 +63,8 @@ def updates_of(system: System, folder: Path) -> Callable[[], None]:
 
     def update_all() -> None:
         for sample in samples:
-            loss, size, _ = criterion(model, sample)
+            inputs = {**sample["net_input"], "packed": True}
+            loss, size, _ = criterion(model, {**sample, "net_input": inputs})
             (loss / size).backward()
             utils.clip_grad_norm_(model.parameters(), args.clip_norm)
             optimizer.step()

@@ -9,7 +9,7 @@ from torch import Tensor
 
 TokenLines = Union[FairseqDataset, List[Tensor]]
 
-_AT_ONCE = 100_000
+_BATCH_SIZE = 100_000
 
 
 class FlatLines(NamedTuple):
@@ -45,5 +45,5 @@ def read_lines(dataset: TokenLines, start: int, stop: int) -> FlatLines:
 
 def pieces(lines: int) -> Iterator[Tuple[int, int]]:
     """First line and end of parts that fit into memory; one, if empty, where there is no line."""
-    for start in range(0, max(lines, 1), _AT_ONCE):
-        yield start, min(start + _AT_ONCE, lines)
+    for start in range(0, max(lines, 1), _BATCH_SIZE):
+        yield start, min(start + _BATCH_SIZE, lines)

@@ -1,5 +1,6 @@
 """One dictionary for sessions and next queries, with the separators always in it."""
 
+import copy
 import hashlib
 import logging
 from itertools import count, takewhile
@@ -78,6 +79,12 @@ class SessionDictionary(Dictionary):
         if index < UNKNOWN_WORDS:
             return super().__getitem__(index)
         return self.unknown_words[int(index)]
+
+    def showing(self, unknown_words: UnknownWords) -> "SessionDictionary":
+        """The same dictionary, that can show these words, too."""
+        shown = copy.copy(self)
+        shown.unknown_words = unknown_words
+        return shown
 
     def add_from_file(self, f: Union[str, TextIO]) -> None:
         if isinstance(f, str):

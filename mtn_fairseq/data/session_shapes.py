@@ -12,8 +12,7 @@ class Shapes(NamedTuple):
 
     tokens: np.ndarray  # in all, separators and end counted
     queries: np.ndarray
-    longest: np.ndarray  # (lines, levels): the largest unit: tokens in a query, queries in a
-    # session, …
+    longest: np.ndarray  # (lines, levels): tokens per query, queries per session, … at most
     empty: np.ndarray  # whether some query has no token
 
 

@@ -2,8 +2,9 @@
 
 In a binarised file such a word is `<unk>` and then its letters: the hexadecimal digits of its
 UTF-8, as the 16 indices behind the dictionary's own (no more: a dictionary that just fits into the
-two bytes of fairseq's smallest files still does). Words of more than LONGEST bytes have no letters:
-no query needs to be copied at such length, and spelling takes a hundred times the memory of a word.
+two bytes of fairseq's smallest files still does). Words of more than MAX_LENGTH bytes have no
+letters: no query needs to be copied at such length, and spelling takes a hundred times the memory
+of a word.
 
 In memory an unknown word is one index again, far above any dictionary. Equal words have equal
 indices; the model takes all of them for `<unk>`, except that it can tell which places of a session
@@ -24,8 +25,8 @@ from .flat_lines import FlatLines
 UNKNOWN_WORDS = 1 << 29  # indices of unknown words begin here; of dictionaries, end before
 _TO_BE_SHOWN = 1 << 30
 DIGITS = 16
-LONGEST = 1_000  # bytes of a word
-_MOST_BYTES = 1 << 26  # of words that can be shown; a service answers for months
+MAX_LENGTH = 1_000  # bytes of a word
+_MAX_BYTES = 1 << 26  # of words that can be shown; a service answers for months
 _PER_WORD = 200  # bytes that two tables take for each, beside the word itself
 
 
@@ -52,7 +53,7 @@ class UnknownWords:
 
     def forget_if_many(self) -> None:
         """All of them; called between answers, when none is still to be shown."""
-        if self._bytes > _MOST_BYTES:
+        if self._bytes > _MAX_BYTES:
             self._index.clear()
             self._word.clear()
             self._next = _TO_BE_SHOWN
@@ -72,7 +73,7 @@ class UnknownWords:
 def spell(word: str, first_digit: int) -> List[int]:
     """The letters of a word as indices, none where it is too long."""
     letters = word.encode("utf-8")
-    if len(letters) > LONGEST:
+    if len(letters) > MAX_LENGTH:
         return []
     return [first_digit + int(digit, 16) for digit in letters.hex()]
 

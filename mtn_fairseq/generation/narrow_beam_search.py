@@ -2,63 +2,65 @@
 
 Of each hypothesis only its 2 x beam best words can be among the 2 x beam best of a session. They
 are picked before anything else looks at the scores, so what fairseq's loop does to every word of
-the dictionary (normalise, look for NaN, add up, sort) it does to some dozen. And before the first
-word all hypotheses of a session are one.
+the dictionary (normalise, look for NaN, add up, sort) is done to some dozen. Before the first word
+all hypotheses of a session are one. After it, what is known of a session is kept once for all of
+them, if the decoder can (`once_per_session` of its parts, `codes_once_per_session`).
 """
 
+import copy
 import re
 from math import inf
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 from fairseq.data import Dictionary
 from fairseq.models import FairseqEncoderDecoderModel
-from fairseq.models.transformer import TransformerDecoderBase
-from fairseq.modules import MultiheadAttention
 from fairseq.search import BeamSearch
-from fairseq.sequence_generator import EnsembleModel, SequenceGenerator
-from torch import Tensor
-from torch.nn.functional import logsigmoid
+from fairseq.sequence_generator import SequenceGenerator
+from torch import Tensor, nn
 
 from mtn_preprocess.errors import InputError
 
-from ..modules.copyable_words import NOTHING, SLOTS
-from ..modules.pointer import Pointer
-from .without_unknown import forbids_unknown
-
-Parts = Tuple[EnsembleModel, BeamSearch, int]  # what is asked, what picks, of how many words
+from ..copying.best_words import CopyableColumns
+from ..copying.pointer import Copying
+from ..copying.words import SLOTS
+from ..modules.packed_attention import IncrementalState
+from .without_unknown import Hypotheses, forbids_unknown
 
 # What fairseq and torch say where no score is a number: no hypothesis has ended, not even at the
 # greatest length; there is nothing to draw from.
 _WITHOUT_SCORES = re.compile(r"(\d+) < \1\Z|invalid multinomial distribution")
 
-SPECIALS = 4  # <s>, <pad>, </s>, <unk>: fairseq treats them by index, so they keep their columns
+SPECIALS = 4  # <s>, <pad>, </s>, <unk>: the rules of a search are about these
 
 
 class NarrowSequenceGenerator(SequenceGenerator):
     """The hypotheses of fairseq's generator, sooner; where scores are exactly equal, maybe another.
 
     Prefixes, constraints, language models and the like look at whole distributions; with any of
-    these it is fairseq's generator.
+    these it is fairseq's generator. Several threads may ask the same one.
     """
 
-    model: EnsembleModel
-    search: BeamSearch
+    beam_size: int
     vocab_size: int
     unk_penalty: float
+    penalty_behind_prefix: float
 
     def __init__(
         self, models: List[FairseqEncoderDecoderModel], tgt_dict: Dictionary, **options: Any
     ) -> None:
         super().__init__(models, tgt_dict, **options)
-        copies = any(getattr(model, "copies", False) for model in models)
-        width = len(tgt_dict) + SLOTS if copies else len(tgt_dict)
-        self.wide: Parts = self.model, self.search, width
-        words = min(2 * self.beam_size, len(tgt_dict) - SPECIALS)
-        model = NarrowModel(models, self.beam_size, words)
-        self.narrow: Parts = model, NarrowBeamSearch(tgt_dict, model), SPECIALS + words
+        self.remembering = [
+            part
+            for part in models[0].decoder.modules()
+            if hasattr(part, "reorder_incremental_state")
+        ]
+        self.words = min(2 * self.beam_size, len(tgt_dict) - SPECIALS)
+        if any(getattr(model, "copies", False) for model in models):
+            self.vocab_size += SLOTS
         self.can_be_narrow = (
             len(models) == 1
+            and self.model.has_incremental_states()
             and type(self.search) is BeamSearch
             and getattr(models[0].decoder, "adaptive_softmax", None) is None
             and self.lm_model is None
@@ -74,15 +76,16 @@ class NarrowSequenceGenerator(SequenceGenerator):
         prefix_tokens: Optional[Tensor] = None,
         constraints: Optional[Tensor] = None,
         bos_token: Optional[int] = None,
-    ) -> List[List[Dict[str, Tensor]]]:
-        narrow = self.can_be_narrow and prefix_tokens is None and constraints is None
-        self.model, self.search, self.vocab_size = self.narrow if narrow else self.wide
-        self.penalty_behind_prefix = self.unk_penalty
-        if prefix_tokens is not None and forbids_unknown(self):
-            self.unk_penalty = 0.0  # a given `<unk>` keeps its score
+    ) -> Hypotheses:
         try:
             with torch.inference_mode():  # a tenth less time for a single session
-                found = super()._generate(sample, prefix_tokens, constraints, bos_token)
+                if self.can_be_narrow and prefix_tokens is None and constraints is None:
+                    found = self._search(sample["net_input"], bos_token)
+                else:
+                    own = self._for_one_call(prefix_tokens)
+                    found = SequenceGenerator._generate(
+                        own, sample, prefix_tokens, constraints, bos_token
+                    )
         except (AssertionError, RuntimeError) as error:
             if not _WITHOUT_SCORES.match(str(error)):
                 raise
@@ -90,9 +93,6 @@ class NarrowSequenceGenerator(SequenceGenerator):
                 "the model's scores are not finite (NaN or infinite)",
                 "give an earlier checkpoint, or train again with a smaller --lr or a --clip-norm",
             ) from error
-        finally:
-            self.unk_penalty = self.penalty_behind_prefix
-            self.narrow[0].share_codes_among(1)  # as anybody else expects the model
         # Copies are ordinary tensors; fairseq-generate changes some in place.
         return [
             [
@@ -101,6 +101,120 @@ class NarrowSequenceGenerator(SequenceGenerator):
             ]
             for hypotheses in found
         ]
+
+    def _search(self, net_input: Dict[str, Tensor], bos_token: Optional[int]) -> Hypotheses:
+        """B sessions -> the hypotheses of each, best first.
+
+        Sessions leave when they have as many as wanted: B is then smaller. R = B x beam.
+        """
+        model, beam = self.model.single_model, self.beam_size
+        src_tokens, src_lengths = net_input["src_tokens"], net_input["src_lengths"]
+        sessions = len(src_tokens)
+        max_len = min(int(self.max_len_a * src_tokens.size(1) + self.max_len_b), self.max_len - 1)
+        if self.match_source_len:
+            max_len = int(src_lengths.max())
+        assert self.min_len <= max_len, "min_len cannot be larger than max_len"
+
+        encoder_out = model.encoder.forward_torchscript(net_input)
+        state: IncrementalState = {}
+        copyable: Optional[CopyableColumns] = None
+        tokens = src_tokens.new_full((sessions * beam, max_len + 2), self.pad)  # (R, …)
+        tokens[:, 0] = self.eos if bos_token is None else bos_token
+        scores = torch.zeros(sessions * beam, max_len + 1, device=tokens.device)  # added up
+        ended = torch.zeros(sessions, beam, dtype=torch.bool, device=tokens.device)
+        found: Hypotheses = [[] for _ in range(sessions)]
+        finished = [False] * sessions
+
+        for step in range(max_len + 1):
+            # Scores of the next word, of all hypotheses of a session together.
+            asked = tokens[:, : step + 1] if step else tokens[::beam, :1]
+            logits, copying = next_word(model, asked, encoder_out, state, self.temperature)
+            copyable = copying and CopyableColumns.of(copying.columns, logits, copyable)
+            lprobs, words = best_words(logits, self.words, copying, copyable)
+            self._apply_rules(lprobs, step, max_len)
+            if step:
+                lprobs += scores[:, step - 1 : step]
+            width = lprobs.size(1)
+            lprobs, words = lprobs.view(sessions, -1), words.view(sessions, -1)
+
+            # The best of each session, (B, 2 x beam): the word, and the row it goes on from.
+            best, place = lprobs.topk(min(2 * beam, lprobs.size(1) - 1))
+            word = words.gather(1, place)
+            row = torch.div(place, width, rounding_mode="floor")
+            row += torch.arange(0, len(tokens), beam, device=row.device).unsqueeze(1)
+            ends = word.eq(self.eos) & best.ne(-inf)
+            ends[:, :beam] &= ~ended
+
+            # Those that end here are hypotheses, if they are among the first.
+            kept = None
+            if bool(ends[:, :beam].any()):
+                first = ends[:, :beam]
+                full = self.finalize_hypos(
+                    step,
+                    row[:, :beam][first],
+                    best[:, :beam][first],
+                    tokens,
+                    scores,
+                    found,
+                    finished,
+                    beam,
+                    None,
+                    src_lengths,
+                    max_len,
+                )
+                if len(full) == sessions:
+                    break
+                if full:
+                    kept = torch.ones(sessions, dtype=torch.bool, device=row.device)
+                    kept[full] = False
+                    kept = kept.nonzero().squeeze(1)
+                    best, word, row, ends, ended, src_lengths = (
+                        part[kept] for part in (best, word, row, ends, ended, src_lengths)
+                    )
+                    sessions = len(kept)
+            assert step < max_len, f"{step} < {max_len}"
+
+            # The first of the others go on.
+            ends[:, :beam] |= ended
+            rank = torch.arange(ends.size(1), device=row.device) + ends * 2 * beam
+            rank, place = rank.topk(beam, dim=1, largest=False)
+            ended = rank.ge(2 * beam)
+            best, word, row = (part.gather(1, place).flatten() for part in (best, word, row))
+            tokens, scores = tokens[row], scores[row]
+            tokens[:, step + 1], scores[:, step] = word, best
+
+            # So does what the model remembers; until the first word, all of it once per session.
+            row = row if step else torch.div(row, beam, rounding_mode="floor")
+            for part in self.remembering:
+                order = kept if getattr(part, "once_per_session", False) else row
+                if order is not None:
+                    part.reorder_incremental_state(state, order)
+            # The hypotheses of a session have the same codes, so these need not change places.
+            order = kept if _shares_codes(model) or (step and kept is None) else row
+            if order is not None:
+                encoder_out = model.encoder.reorder_encoder_out(encoder_out, order)
+
+        return [sorted(each, key=lambda one: -float(one["score"])) for each in found]
+
+    def _apply_rules(self, lprobs: Tensor, step: int, max_len: int) -> None:
+        """As fairseq does to scores (R, 4 + words) of the next word."""
+        lprobs.masked_fill_(lprobs.isnan(), -inf)
+        lprobs[:, self.pad] = -inf
+        lprobs[:, self.unk] -= self.unk_penalty
+        if step >= max_len:
+            lprobs[:, : self.eos] = -inf
+            lprobs[:, self.eos + 1 :] = -inf
+        if step < self.min_len:
+            lprobs[:, self.eos] = -inf
+
+    def _for_one_call(self, prefix_tokens: Optional[Tensor]) -> "NarrowSequenceGenerator":
+        """fairseq's generator and search write into themselves meanwhile."""
+        own = _shallow(self)
+        own.search = _shallow(self.search)
+        own.penalty_behind_prefix = self.unk_penalty
+        if prefix_tokens is not None and forbids_unknown(self):
+            own.unk_penalty = 0.0  # a given `<unk>` keeps its score
+        return own
 
     def _prefix_tokens(
         self,
@@ -116,175 +230,49 @@ class NarrowSequenceGenerator(SequenceGenerator):
         return super()._prefix_tokens(step, lprobs, scores, tokens, prefix_tokens, beam_size)
 
 
-class NarrowModel(EnsembleModel):
-    """One model, with scores for the special symbols and for each hypothesis' best words.
+def _shallow(module: Any) -> Any:
+    """The same parts; what is set in one is not set in the other."""
+    own = copy.copy(module)
+    own._modules = dict(module._modules)
+    return own
 
-    Args:
-        models: the one model
-        beam: hypotheses a session
-        words: how many words of each hypothesis are looked at
-    """
 
-    def __init__(self, models: List[FairseqEncoderDecoderModel], beam: int, words: int) -> None:
-        super().__init__(models)
-        self.beam, self.words = beam, words
-        self.columns = torch.empty(0)  # (R, 4 + words): which word of the dictionary each score is
-        # For all hypotheses of a session, a pointer can do with one memory, and fairseq's
-        # Transformer decoder with one set of codes.
-        decoder = self.single_model.decoder
-        self.shares_codes = isinstance(decoder, TransformerDecoderBase)
-        kinds = (MultiheadAttention, Pointer) if self.shares_codes else Pointer
-        self.sharing = [part for part in decoder.modules() if isinstance(part, kinds)]
-        self.at_first_word = True
-        self.copyable: Optional[CopyableColumns] = None
+def next_word(
+    model: FairseqEncoderDecoderModel,
+    tokens: Tensor,
+    encoder_out: Any,
+    state: IncrementalState,
+    temperature: float,
+) -> Tuple[Tensor, Optional[Copying]]:
+    """(R, t) -> logits (R, V) of the next word, and how it may be copied."""
+    own = {"need_weights": False} if _shares_codes(model) else {}  # nobody asks for them
+    logits, extra = model.decoder(tokens, encoder_out=encoder_out, incremental_state=state, **own)
+    logits = logits[:, -1].float()
+    copying = extra.get("copying") if isinstance(extra, dict) else None
+    return (logits if temperature == 1 else logits / temperature), copying
 
-    def forward_encoder(
-        self, net_input: Dict[str, Tensor]
-    ) -> Optional[List[Dict[str, List[Tensor]]]]:
-        self.at_first_word = True
-        self.copyable = None
-        return super().forward_encoder(net_input)
 
-    def forward_decoder(
-        self,
-        tokens: Tensor,
-        encoder_outs: List[Dict[str, List[Tensor]]],
-        incremental_states: List[Dict[str, Dict[str, Optional[Tensor]]]],
-        temperature: float = 1.0,
-    ) -> Tuple[Tensor, Optional[Tensor]]:
-        if self.at_first_word:
-            scores = self._first_word(tokens, encoder_outs, incremental_states, temperature)
-        else:
-            scores = self._scores(tokens, encoder_outs[0], incremental_states, temperature)
-        return scores, None
+def _shares_codes(model: nn.Module) -> bool:
+    """Whether all hypotheses of a session read the same ones."""
+    return getattr(model.decoder, "codes_once_per_session", False)
 
-    def _first_word(
-        self,
-        tokens: Tensor,
-        encoder_outs: List[Dict[str, List[Tensor]]],
-        incremental_states: List[Dict[str, Dict[str, Optional[Tensor]]]],
-        temperature: float,
-    ) -> Tensor:
-        """Once a session; then as many states of it as there are hypotheses."""
-        rows = torch.arange(len(tokens), device=tokens.device)
-        session = torch.div(rows, self.beam, rounding_mode="floor")
-        self.share_codes_among(1)
-        scores = self._scores(
-            tokens[:: self.beam], encoder_outs[0], incremental_states, temperature
-        )
-        self.share_codes_among(self.beam)
-        self.at_first_word = False
-        if isinstance(encoder_outs[0], dict):
-            encoder_outs[0].pop("copyable", None)  # the pointer has it: no need to reorder it
-        encoder_outs[:] = self.reorder_encoder_out(encoder_outs, session)
-        self.reorder_incremental_state(incremental_states, session)
-        self.columns = self.columns[session]
-        return scores[session]
 
-    def _scores(
-        self,
-        tokens: Tensor,
-        encoder_out: Dict[str, List[Tensor]],
-        incremental_states: List[Dict[str, Dict[str, Optional[Tensor]]]],
-        temperature: float,
-    ) -> Tensor:
-        """(R, t) -> log probabilities (R, 4 + words)"""
-        no_weights = {"alignment_layer": -1} if self.shares_codes else {}  # nobody asks for them
-        logits, extra = self.single_model.decoder(
-            tokens, encoder_out=encoder_out, incremental_state=incremental_states[0], **no_weights
-        )
-        logits = logits[:, -1].float()
-        if temperature != 1.0:
-            logits = logits / temperature
-        copying = extra.get("copying") if isinstance(extra, dict) else None
-        best, words = largest(logits[:, SPECIALS:], self.words)
-        words = words + SPECIALS
-        scores = torch.cat([logits[:, :SPECIALS], best], 1)
-        if copying is None:
-            total = _log_total(logits, scores)
-        else:
-            self.copyable = CopyableColumns.of(copying.columns, logits, self.copyable)
-            gate, share = (part.flatten(0, 1).float() for part in (copying.gate, copying.share))
-            scores, words, total = self._mix(logits, scores, words, gate, share, self.copyable)
-        self.columns = _with_specials(words)
-        return scores - total
-
-    def _mix(
-        self,
-        logits: Tensor,
-        scores: Tensor,
-        words: Tensor,
-        gate: Tensor,
-        share: Tensor,
-        copyable: "CopyableColumns",
-    ) -> Tuple[Tensor, Tensor, Tensor]:
-        """Scores and words of the mixture of (R, V) logits and K copied words, and its total.
-
-        A word that is not copied keeps its place among such words. So those that can be best are
-        the best of the vocabulary and the copied ones.
-
-        Args:
-            gate, share: of `Copying`, (R, 1), (R, K)
-        """
-        _, columns, known, no_logit = copyable
-        generated = logits.gather(1, known).masked_fill_(no_logit, -inf)
+def best_words(
+    logits: Tensor, count: int, copying: Optional[Copying], copyable: Optional[CopyableColumns]
+) -> Tuple[Tensor, Tensor]:
+    """Logits (R, V) -> log probabilities (R, 4 + count) of the specials and of the best words, and
+    which words these are. The logits are overwritten."""
+    best, words = largest(logits[:, SPECIALS:], count)
+    words = words + SPECIALS
+    scores = torch.cat([logits[:, :SPECIALS], best], 1)
+    if copying is None or copyable is None:
         total = _log_total(logits, scores)
-        # The logit that copying alone would be: the gate is log(g / (1 - g)).
-        copied = share.log() + (total - gate)
-        specials, best = scores.split([SPECIALS, self.words], 1)
-        twice = words.unsqueeze(2).eq(known.unsqueeze(1)).any(2)
-        best = torch.cat([best.masked_fill_(twice, -inf), torch.logaddexp(generated, copied)], 1)
-        best, places = best.topk(self.words, dim=1)
-        words = torch.cat([words, columns], 1).gather(1, places)
-        return torch.cat([specials, best], 1), words, total - logsigmoid(gate)
-
-    def reorder_encoder_out(
-        self, encoder_outs: List[Dict[str, List[Tensor]]], new_order: Tensor
-    ) -> List[Dict[str, List[Tensor]]]:
-        # Until the first word there is one set a session. After it, keys and values are kept.
-        if self.at_first_word or self.shares_codes:
-            return encoder_outs
-        return super().reorder_encoder_out(encoder_outs, new_order)
-
-    def reorder_incremental_state(
-        self,
-        incremental_states: List[Dict[str, Dict[str, Optional[Tensor]]]],
-        new_order: Tensor,
-    ) -> None:
-        if not self.shares_codes:
-            return super().reorder_incremental_state(incremental_states, new_order)
-        for part in self.sharing:  # fairseq would look for them all over, every time
-            part.reorder_incremental_state(incremental_states[0], new_order)
-
-    def share_codes_among(self, hypotheses: int) -> None:
-        for part in self.sharing:
-            part.set_beam_size(hypotheses)
-
-
-class CopyableColumns(NamedTuple):
-    """Of K places of its session, for each hypothesis. Most steps can do with those of the last."""
-
-    read_from: Tensor  # (B, 1, K)
-    columns: Tensor  # (R, K)
-    known: Tensor  # (R, K) those of the vocabulary, each once; else 0
-    no_logit: Tensor  # (R, K) where there is none
-
-    @classmethod
-    def of(
-        cls, columns: Tensor, logits: Tensor, last: Optional["CopyableColumns"]
-    ) -> "CopyableColumns":
-        """columns (B, 1, K), logits (R, V)"""
-        rows, vocabulary = logits.shape
-        if last is not None and last.read_from is columns and len(last.columns) == rows:
-            return last
-        of_rows = columns.expand(-1, rows // len(columns), -1).flatten(0, 1)
-        no_logit = of_rows.eq(NOTHING) | of_rows.ge(vocabulary)
-        return cls(columns, of_rows, of_rows.masked_fill(no_logit, 0), no_logit)
-
-
-def _with_specials(words: Tensor) -> Tensor:
+    else:
+        generated = copyable.generated(logits)
+        total = _log_total(logits, scores)
+        scores, words, total = copyable.mix(scores, words, total, generated, copying)
     specials = torch.arange(SPECIALS, device=words.device).expand(len(words), -1)
-    return torch.cat([specials, words], 1)
+    return scores - total, torch.cat([specials, words], 1)
 
 
 def _log_total(logits: Tensor, scores: Tensor) -> Tensor:
@@ -312,24 +300,3 @@ def largest(scores: Tensor, count: int) -> Tuple[Tensor, Tensor]:
     places = torch.cat([places, rest], 1)
     found, index = scores.gather(1, places).topk(count, dim=1)
     return found, places.gather(1, index)
-
-
-class NarrowBeamSearch(BeamSearch):
-    """fairseq's, telling which words of the dictionary the narrow columns are.
-
-    Args:
-        tgt_dict: the dictionary
-        model: whose columns
-    """
-
-    def __init__(self, tgt_dict: Dictionary, model: NarrowModel) -> None:
-        super().__init__(tgt_dict)
-        self.columns_of = [model]  # in a list, or it would become a part of the search
-
-    def step(
-        self, step: int, lprobs: Tensor, scores: Optional[Tensor], *others: Any
-    ) -> Tuple[Tensor, Tensor, Tensor]:
-        best, columns, beams = super().step(step, lprobs, scores, *others)
-        sessions, hypotheses, width = lprobs.shape
-        words = self.columns_of[0].columns.view(sessions, hypotheses * width)
-        return best, words.gather(1, beams * width + columns), beams

@@ -11,16 +11,16 @@ from fairseq.models.transformer import TransformerConfig
 from fairseq.modules import LayerNorm
 from fairseq.tasks import FairseqTask
 from omegaconf import II
-from torch import Tensor, nn
+from torch import nn
 
 from mtn_preprocess.errors import InputError
 
+from ..copying.pointer import Pointer
 from ..flags import one_int_per_level
+from ..modules.limits import counted_at
 from ..modules.masked_level import MaskedLevel, UnitPositions
 from ..modules.mtn_encoder import MTNEncoder
 from ..modules.packed_layers import PackedDecoder, PackedEncoder
-from ..modules.pointer import Copying, Pointer
-from ..modules.session_layout import SessionLayout
 from ..modules.unit_projection import LinearProjection, VectorProjection
 from .session_model import SessionModel, separators_of
 from .transformer_options import (
@@ -115,26 +115,11 @@ class MTNModel(SessionModel):
             output_projection=output_layer(cfg, task.target_dictionary),
         )
         model = cls(encoder, decoder)
+        model.level_sizes = sizes
         if cfg.copy_attention:
             channels = cfg.encoder_embed_dim
             model.copy_by(Pointer(channels, channels, hierarchical=True), separators)
         return model
-
-    def features(
-        self,
-        src_tokens: Tensor,
-        src_lengths: Tensor,
-        prev_output_tokens: Tensor,
-        target_rows: Optional[Tensor],
-    ) -> Tuple[Tensor, Optional[Copying]]:
-        """Each query is encoded once and each target decoded once, with no padding anywhere."""
-        layout = SessionLayout(src_tokens, self.encoder.separators, self.encoder.padding_idx)
-        codes = self.encoder.encode(src_tokens, layout)
-        last_query_only = self.encoder.decoder_context == "query"
-        copyable = self.encoder.copyable(src_tokens, layout, codes)
-        return self.decoder.decode_targets(
-            prev_output_tokens, codes, layout, target_rows, last_query_only, copyable
-        )
 
 
 def _levels(cfg: MTNConfig) -> Tuple[List[int], List[int]]:
@@ -172,10 +157,10 @@ def _upper_levels(
             positions = UnitPositions(units, cfg.encoder_embed_dim, cfg.encoder_learned_pos)
         levels.append(
             MaskedLevel(
+                counted_at(level),
                 units,
                 positions,
                 nn.ModuleList(query_encoder.build_encoder_layer(transformer) for _ in range(depth)),
-                heads=cfg.encoder_attention_heads,
                 dropout=cfg.dropout,
                 final_norm=_norm(cfg) if cfg.encoder_normalize_before else None,
             )

@@ -8,11 +8,11 @@ from fairseq.models import register_model, register_model_architecture
 from fairseq.models.lstm import LSTMCell
 from fairseq.tasks import FairseqTask
 
+from ..copying.option import copy_option
+from ..copying.pointer import Pointer
 from ..modules.flat_source import SOURCE_CONTEXTS
-from ..modules.pointer import Pointer
 from ..modules.recurrent_decoders import AttentionLSTMDecoder
 from ..modules.recurrent_encoders import FlatLSTMEncoder
-from .copy_option import copy_option
 from .recurrent_options import RecurrentOptions, bidirectional_lstm, decoder_parts
 from .session_model import SessionModel, separators_of
 

@@ -11,14 +11,16 @@ from torch import Tensor
 from mtn_preprocess.errors import InputError
 
 from ..checkpoints.foreign import refuse_foreign_checkpoint
-from ..modules.copyable_words import Columns, columns_of_targets
-from ..modules.pointer import Copying, Pointer
+from ..copying.pointer import Pointer
+from ..copying.words import Columns, columns_of_targets
+from ..description import ModelDescription
 
 
 class SessionModel(FairseqEncoderDecoderModel):
     """A session in, the next query out."""
 
     skips_padding = False  # whether the layers are given real tokens only
+    level_sizes: Optional[List[int]] = None  # of the units that it is built for; None: any
 
     def forward(
         self,
@@ -26,45 +28,22 @@ class SessionModel(FairseqEncoderDecoderModel):
         src_lengths: Tensor,
         prev_output_tokens: Tensor,
         target_rows: Optional[Tensor] = None,
+        packed: bool = False,
         **unused: object,
     ) -> Tuple[Tensor, Dict[str, Any]]:
         """src_tokens (B, T), prev_output_tokens (P, T') -> logits (P, T', V).
 
-        In training only for the real target positions, in one row (R, V): the output layer is as
-        wide as the vocabulary, and no loss counts padding. `get_targets` gives them alike.
-
         Args:
             target_rows: (P,) with whole sessions: which query, of all in the batch, each target
                 follows; else P = B
+            packed: only for the real target positions, in one row (R, V), as `get_targets` then
+                gives the targets: the output layer is as wide as the vocabulary, and no loss
+                counts padding
         """
-        features, copying = self.features(src_tokens, src_lengths, prev_output_tokens, target_rows)
-        real = prev_output_tokens.ne(self.decoder.dictionary.pad())
-        extra: Dict[str, Any] = {"attn": [None]}
-        if self.training:
-            extra["real_positions"] = real
-        else:
-            features = _in_places(features, real)
-            copying = copying and Copying(*(_in_places(part, real) for part in copying))
-        if copying is not None:
-            extra["copying"] = copying
-        return self.decoder.output_layer(features), extra
-
-    def features(
-        self,
-        src_tokens: Tensor,
-        src_lengths: Tensor,
-        prev_output_tokens: Tensor,
-        target_rows: Optional[Tensor],
-    ) -> Tuple[Tensor, Optional[Copying]]:
-        """What the output layer reads at each real target position, (R, C), and what is copied."""
-        rows = {} if target_rows is None else {"target_rows": target_rows}
-        encoder_out = self.encoder(src_tokens, src_lengths=src_lengths, **rows)
-        features, extra = self.decoder(
-            prev_output_tokens, encoder_out=encoder_out, features_only=True
+        encoder_out = self.encoder(src_tokens, src_lengths=src_lengths, target_rows=target_rows)
+        return self.decoder(
+            prev_output_tokens, encoder_out=encoder_out, target_rows=target_rows, packed=packed
         )
-        real = prev_output_tokens.ne(self.decoder.dictionary.pad())
-        copying = extra.get("copying")
-        return features[real], copying and Copying(*(part[real] for part in copying))
 
     def copy_by(self, pointer: Pointer, separators: List[int]) -> None:
         """Words of the source can be copied, from now on."""
@@ -85,7 +64,18 @@ class SessionModel(FairseqEncoderDecoderModel):
 
     @property
     def copies(self) -> bool:
-        return getattr(self.decoder, "pointer", None) is not None
+        return self.decoder.pointer is not None
+
+    @property
+    def description(self) -> ModelDescription:
+        return ModelDescription(
+            level_sizes=self.level_sizes,
+            source_context=getattr(self.encoder, "source_context", "session"),
+            reads_whole_sessions=getattr(self.encoder, "reads_whole_sessions", False),
+            copies=self.copies,
+            skips_padding=self.skips_padding,
+            packs_logits=True,
+        )
 
     def get_normalized_probs(
         self,
@@ -119,13 +109,6 @@ class SessionModel(FairseqEncoderDecoderModel):
         if strict:
             refuse_foreign_checkpoint(self, state_dict)
         return super().load_state_dict(state_dict, strict, model_cfg, args)
-
-
-def _in_places(packed: Tensor, real: Tensor) -> Tensor:
-    """(R, …) -> (P, T', …); zeros elsewhere."""
-    places = packed.new_zeros(*real.shape, *packed.shape[1:])
-    places[real] = packed
-    return places
 
 
 def separators_of(task: FairseqTask) -> List[int]:

@@ -11,7 +11,7 @@ from fairseq.models.transformer import Embedding, Linear, TransformerConfig
 from omegaconf import II
 from torch import nn
 
-from .copy_option import copy_option
+from ..copying.option import copy_option
 
 
 @dataclass

@@ -2,18 +2,16 @@
 
 from argparse import Namespace
 from dataclasses import dataclass, field
-from typing import Optional, Tuple
+from typing import Optional
 
 from fairseq.dataclass import ChoiceEnum
 from fairseq.models import register_model, register_model_architecture
 from fairseq.tasks import FairseqTask
-from torch import Tensor
 
+from ..copying.pointer import Pointer
 from ..modules.flat_encoder import FlatEncoder
 from ..modules.flat_source import SOURCE_CONTEXTS
 from ..modules.packed_layers import PackedDecoder
-from ..modules.pointer import Copying, Pointer
-from ..modules.session_layout import SessionLayout
 from .session_model import SessionModel, separators_of
 from .transformer_options import (
     TransformerOptions,
@@ -79,21 +77,6 @@ class TransformerSessionModel(SessionModel):
             channels = cfg.encoder_embed_dim
             model.copy_by(Pointer(channels, channels, hierarchical=False), encoder.separators)
         return model
-
-    def features(
-        self,
-        src_tokens: Tensor,
-        src_lengths: Tensor,
-        prev_output_tokens: Tensor,
-        target_rows: Optional[Tensor],
-    ) -> Tuple[Tensor, Optional[Copying]]:
-        source = self.encoder.source(src_tokens)
-        layout = SessionLayout(source, self.encoder.separators, self.encoder.padding_idx)
-        codes = self.encoder.encode_sources(source, layout)
-        copyable = None
-        if self.copies:
-            copyable = self.encoder.copyable(src_tokens, source, layout.flat(codes))
-        return self.decoder.decode_targets(prev_output_tokens, codes, layout, copyable=copyable)
 
 
 @register_model_architecture("transformer_session", "transformer_aol")

@@ -7,6 +7,7 @@ from fairseq.modules import FairseqDropout, SinusoidalPositionalEmbedding
 from torch import Tensor, nn
 
 from .limits import check_fits
+from .packed_attention import AttentionPlan, Grid
 from .session_layout import LevelView
 
 
@@ -28,35 +29,38 @@ class UnitPositions(nn.Module):
 
 
 class MaskedLevel(nn.Module):
-    """The Masked Session Encoder of the paper's figure, and each one above it."""
+    """The Masked Session Encoder of the paper's figure, and each one above it.
+
+    Args:
+        what: what is counted by `max_units`, for messages: queries per session, …
+    """
 
     def __init__(
         self,
+        what: str,
         max_units: int,
         positions: Optional[UnitPositions],
         layers: nn.ModuleList,
-        heads: int,
         dropout: float,
         final_norm: Optional[nn.Module] = None,
     ) -> None:
         super().__init__()
+        self.what = what
         self.max_units = max_units
         self.positions = positions
         self.layers = layers
-        self.heads = heads
         self.dropout_module = FairseqDropout(dropout, module_name=type(self).__name__)
         self.final_norm = final_norm
 
     def forward(self, units: Tensor, view: LevelView) -> Tensor:
         """(B, Q, C) -> (B, Q, C): each unit with what it takes from those before it."""
-        check_fits("units in a unit", int(view.position.max()) + 1, self.max_units)
+        check_fits(self.what, int(view.position.max()) + 1, self.max_units)
         if self.positions is not None:
             units = units + self.positions(view.position)
-        x = self.dropout_module(units).transpose(0, 1)  # (B, Q, C) -> (Q, B, C)
-        # Slots without a query come last, so what exists never sees them: no padding mask needed.
-        hidden = (~view.visible).repeat_interleave(self.heads, dim=0)  # (B·H, Q, Q)
+        # Slots without a query come last, so what exists never sees them.
+        grid = Grid(*view.position.shape)
+        plan = AttentionPlan(grid, grid, view.visible)
+        x = grid.unpad(self.dropout_module(units))  # (B, Q, C) -> (B·Q, C)
         for layer in self.layers:
-            x = layer(x, encoder_padding_mask=None, attn_mask=hidden)
-        if self.final_norm is not None:
-            x = self.final_norm(x)
-        return x.transpose(0, 1)
+            x = layer(x, plan)
+        return grid.pad(x if self.final_norm is None else self.final_norm(x))

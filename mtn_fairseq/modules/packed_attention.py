@@ -1,12 +1,12 @@
 """Attention among tokens that are kept in one long row, with no padding between them.
 
 In a batch of short queries half of all places may be padding. Everything in a Transformer layer
-but attention treats each token by itself, so a layer can be given the real tokens only, (n, 1, C).
-`PackedAttention` alone needs to know which of them stand together; it is told by an `AttentionPlan`
-in the place of the padding mask, which fairseq's layers pass on untouched.
+but attention treats each token by itself, so a layer is given the real tokens only, (n, C).
+Attention alone needs to know which of them stand together: an `AttentionPlan` goes through the
+layers beside the tokens.
 """
 
-from typing import Dict, NamedTuple, Optional, Tuple, Union
+from typing import Dict, NamedTuple, Optional, Tuple
 
 import torch
 from fairseq.modules import MultiheadAttention
@@ -17,113 +17,94 @@ IncrementalState = Dict[str, Dict[str, Optional[Tensor]]]
 
 
 class Grid(NamedTuple):
-    """Where packed tokens stand when laid out in rows of equal length."""
+    """Where packed tokens stand when padded to rows of equal length."""
 
     rows: int
     length: int
-    place: Tensor  # (n,) counted over all rows
+    place: Optional[Tensor] = None  # (n,) counted over all rows; None where no place is empty
 
     @classmethod
     def of(cls, row: Tensor, rows: int) -> "Grid":
         """(n,) row of each token, never falling -> tokens of one row side by side, in order."""
         count = torch.bincount(row, minlength=rows)
         length = int(count.max())
-        column = torch.arange(len(row), device=row.device) - (count.cumsum(0) - count)[row]
-        return cls(rows, length, row * length + column)
+        if len(row) == rows * length:
+            return cls(rows, length)
+        return cls(rows, length, row * length + position_in_row(row, count))
 
-    def lay_out(self, tokens: Tensor, fill: float = 0) -> Tensor:
+    def pad(self, tokens: Tensor, value: float = 0) -> Tensor:
         """(n, …) -> (rows, length, …)"""
-        if self.is_full:
-            return tokens.unflatten(0, (self.rows, self.length))
-        places = tokens.new_full((self.rows * self.length, *tokens.shape[1:]), fill)
-        return places.index_copy(0, self.place, tokens).unflatten(0, (self.rows, self.length))
+        if self.place is not None:
+            places = tokens.new_full((self.rows * self.length, *tokens.shape[1:]), value)
+            tokens = places.index_copy(0, self.place, tokens)
+        return tokens.unflatten(0, (self.rows, self.length))
 
-    def pick_up(self, places: Tensor) -> Tensor:
+    def unpad(self, places: Tensor) -> Tensor:
         """(rows, length, …) -> (n, …)"""
-        return places.flatten(0, 1) if self.is_full else places.flatten(0, 1)[self.place]
+        places = places.flatten(0, 1)
+        return places if self.place is None else places[self.place]
 
-    @property
-    def is_full(self) -> bool:
-        """Every place has a token, so they stand there already."""
-        return len(self.place) == self.rows * self.length
+
+def position_in_row(row: Tensor, count: Tensor) -> Tensor:
+    """(n,) row of each token, never falling, and the tokens of each row -> (n,)"""
+    return torch.arange(len(row), device=row.device) - (count.cumsum(0) - count)[row]
 
 
 class AttentionPlan(NamedTuple):
-    """Who sees whom.
+    """Which tokens see which.
 
     A place without a token must see something too, or its softmax, though never read, is no number.
     """
 
-    asking: Grid
-    asked: Grid
-    visible: Tensor  # (rows, places of asking, places of asked)
+    query: Grid
+    key: Grid
+    visible: Optional[Tensor]  # (rows, places of queries or 1, places of keys); None: all of them
 
 
 class PackedAttention(MultiheadAttention):
-    """fairseq's attention, with the same parameters, also for packed tokens."""
+    """fairseq's attention, with the same parameters, for packed tokens."""
 
     def forward(
         self,
         query: Tensor,
         key: Tensor,
-        value: Tensor,
-        key_padding_mask: Union[AttentionPlan, Tensor, None] = None,
+        plan: AttentionPlan,
         incremental_state: Optional[IncrementalState] = None,
-        need_weights: bool = True,
-        **options: object,
+        need_weights: bool = False,
     ) -> Tuple[Tensor, Optional[Tensor]]:
-        if isinstance(key_padding_mask, AttentionPlan):
-            return self._packed(query, key, value, key_padding_mask), None
-        if incremental_state is not None and not need_weights and len(query) == 1:
-            return self._next_token(query, key, key_padding_mask, incremental_state), None
-        return super().forward(
-            query, key, value, key_padding_mask, incremental_state, need_weights, **options
-        )
-
-    def _packed(self, query: Tensor, key: Tensor, value: Tensor, plan: AttentionPlan) -> Tensor:
-        """(n, 1, C), (m, 1, C) -> (n, 1, C)"""
-        mixed = attend(
-            self._heads(plan.asking, self.q_proj(query)),
-            self._heads(plan.asked, self.k_proj(key)),
-            self._heads(plan.asked, self.v_proj(value)),
-            plan.visible.unsqueeze(1),
-            self._dropout,
-        )
-        return self.out_proj(plan.asking.pick_up(mixed.transpose(1, 2).flatten(2)).unsqueeze(1))
-
-    def _next_token(
-        self, query: Tensor, key: Tensor, hidden: Optional[Tensor], state: IncrementalState
-    ) -> Tensor:
-        """One more token of each hypothesis, (1, R, C) -> (1, R, C).
-
-        The hypotheses of a session ask its codes together, as if they were tokens of one row.
+        """query (n, C), key (m, C) -> (n, C), and what weighs the keys: (rows, queries, keys).
 
         Args:
-            key: (T, B, C) the codes, for attention to the source; read once
-            hidden: (B, T) where there are none
-            state: keys and values of what came before, as fairseq's attention keeps and reorders it
+            incremental_state: has keys and values of earlier tokens, as fairseq's attention keeps
+                and reorders them; those of a source are read once
+            need_weights: the mean of all heads; None if not needed
         """
-        buffer = self._get_input_buffer(state)
-        if self.self_attention:
-            keys, values = self._split(self.k_proj(query), 1), self._split(self.v_proj(query), 1)
-            if buffer:
-                keys = torch.cat([buffer["prev_key"], keys], 2)
-                values = torch.cat([buffer["prev_value"], values], 2)
-            buffer = {"prev_key": keys, "prev_value": values}
-        elif not buffer:
-            keys, values = (
-                projected.unflatten(-1, (self.num_heads, -1)).permute(1, 2, 0, 3)
-                for projected in (self.k_proj(key), self.v_proj(key))
-            )
-            buffer = {"prev_key": keys, "prev_value": values, "prev_key_padding_mask": hidden}
-        self._set_input_buffer(state, buffer)
-        keys, values, hidden = (
-            buffer.get(name) for name in ("prev_key", "prev_value", "prev_key_padding_mask")
-        )
-        visible = None if hidden is None else ~hidden[:, None, None]
-        asking = self._split(self.q_proj(query), query.size(1) // len(keys))
-        mixed = attend(asking, keys, values, visible, self._dropout)  # (B, H, R/B, C/H)
-        return self.out_proj(mixed.transpose(1, 2).flatten(2).view_as(query))
+        keys, values = self._keys_and_values(key, plan.key, incremental_state)
+        visible = None if plan.visible is None else plan.visible.unsqueeze(1)
+        queries = self._heads(plan.query, self.q_proj(query))
+        mixed = attend(queries, keys, values, visible, self._dropout)
+        mixed = self.out_proj(plan.query.unpad(mixed.transpose(1, 2).flatten(2)))
+        return mixed, weights(queries, keys, visible).mean(1) if need_weights else None
+
+    @property
+    def once_per_session(self) -> bool:
+        """Whether its state is of a source, for all hypotheses of it."""
+        return self.encoder_decoder_attention
+
+    def _keys_and_values(
+        self, key: Tensor, grid: Grid, state: Optional[IncrementalState]
+    ) -> Tuple[Tensor, Tensor]:
+        """(m, C) -> (rows, H, length, C/H), behind those that the state has."""
+        kept = {} if state is None else self._get_input_buffer(state)
+        if kept and not self.self_attention:
+            return kept["prev_key"], kept["prev_value"]
+        keys, values = (self._heads(grid, project(key)) for project in (self.k_proj, self.v_proj))
+        if kept:
+            keys = torch.cat([kept["prev_key"], keys], 2)
+            values = torch.cat([kept["prev_value"], values], 2)
+        if state is not None:
+            self._set_input_buffer(state, {"prev_key": keys, "prev_value": values})
+        return keys, values
 
     @property
     def _dropout(self) -> float:
@@ -131,13 +112,9 @@ class PackedAttention(MultiheadAttention):
         dropping = self.training or self.dropout_module.apply_during_inference
         return self.dropout_module.p if dropping else 0.0
 
-    def _split(self, tokens: Tensor, together: int) -> Tensor:
-        """(1, R, C) -> (R / together, H, together, C/H)"""
-        return tokens.view(-1, together, self.num_heads, self.head_dim).transpose(1, 2)
-
     def _heads(self, grid: Grid, tokens: Tensor) -> Tensor:
-        """(n, 1, C) -> (rows, H, length, C/H)"""
-        return grid.lay_out(tokens.squeeze(1)).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+        """(n, C) -> (rows, H, length, C/H)"""
+        return grid.pad(tokens).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
 
 
 def attend(
@@ -146,7 +123,10 @@ def attend(
     """softmax(Q Kᵀ / √d) V, by torch's fused kernel where there is one (torch >= 2)."""
     if hasattr(F, "scaled_dot_product_attention"):
         return F.scaled_dot_product_attention(queries, keys, values, visible, dropout)
-    weights = (queries @ keys.transpose(-2, -1)) * queries.size(-1) ** -0.5
-    if visible is not None:
-        weights = weights.masked_fill(~visible, float("-inf"))
-    return F.dropout(weights.softmax(-1), dropout) @ values
+    return F.dropout(weights(queries, keys, visible), dropout) @ values
+
+
+def weights(queries: Tensor, keys: Tensor, visible: Optional[Tensor]) -> Tensor:
+    """softmax(Q Kᵀ / √d)"""
+    scores = (queries @ keys.transpose(-2, -1)) * queries.size(-1) ** -0.5
+    return (scores if visible is None else scores.masked_fill(~visible, float("-inf"))).softmax(-1)

@@ -1,6 +1,6 @@
-"""fairseq's Transformer encoder and decoder, also for packed tokens (see `packed_attention`)."""
+"""fairseq's Transformer encoder and decoder, for packed tokens (see `packed_attention`)."""
 
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Optional, Tuple, Union
 
 from fairseq.distributed import fsdp_wrap
 from fairseq.models.transformer import (
@@ -16,11 +16,9 @@ from fairseq.modules.transformer_layer import (
 from torch import Tensor, nn
 
 from ..data.spelled_words import as_read_by_embeddings
-from .copyable_words import Copyable
-from .packed_attention import AttentionPlan, PackedAttention
-from .pointer import Copying, Pointer
-from .session_layout import SessionLayout
-from .target_plans import plan_targets
+from .encoded import Encoded, EncoderOut
+from .packed_attention import AttentionPlan, IncrementalState, PackedAttention
+from .target_plans import TargetPlan, plan_next, plan_targets
 
 _FAST_PATH_WEIGHTS = [
     f"{part}_{kind}"
@@ -30,21 +28,24 @@ _FAST_PATH_WEIGHTS = [
 
 
 class EncoderLayer(TransformerEncoderLayerBase):
-    """fairseq's layer without the fast path of 0.12.2.
+    """The parts of fairseq's layer, for packed tokens.
 
-    That path is taken in eval mode only and drops attention masks: a masked level would train well
-    and leak later queries at generation. It also keeps a second copy of all weights as parameters;
-    without them a checkpoint is the same on both versions of fairseq.
+    0.12.2 keeps a second copy of all weights as parameters; without them a checkpoint is the same
+    on both versions of fairseq.
     """
 
     def __init__(self, cfg: TransformerConfig) -> None:
         super().__init__(cfg)
-        self.can_use_fastpath = False
         for name in _FAST_PATH_WEIGHTS:
             self._parameters.pop(name, None)
 
     # 0.12.2 overrides it to fill the second copy.
     _load_from_state_dict = nn.Module._load_from_state_dict
+
+    def forward(self, x: Tensor, plan: AttentionPlan) -> Tensor:
+        """(n, C) -> (n, C)"""
+        x = _residual(self, self.self_attn_layer_norm, x, lambda y: self.self_attn(y, y, plan)[0])
+        return _feed_forward(self, x)
 
     def build_self_attention(self, embed_dim: int, cfg: TransformerConfig) -> nn.Module:
         return PackedAttention(
@@ -58,6 +59,32 @@ class EncoderLayer(TransformerEncoderLayerBase):
 
 
 class DecoderLayer(TransformerDecoderLayerBase):
+    """The parts of fairseq's layer, for packed tokens."""
+
+    def forward(
+        self,
+        x: Tensor,
+        codes: Tensor,
+        among_targets: AttentionPlan,
+        to_source: AttentionPlan,
+        incremental_state: Optional[IncrementalState] = None,
+        need_weights: bool = False,
+    ) -> Tuple[Tensor, Optional[Tensor]]:
+        """x (R, C), codes (n, C) -> (R, C), and how x weighs the codes."""
+        weights = None
+
+        def attend_to_targets(y: Tensor) -> Tensor:
+            return self.self_attn(y, y, among_targets, incremental_state)[0]
+
+        def attend_to_source(y: Tensor) -> Tensor:
+            nonlocal weights
+            y, weights = self.encoder_attn(y, codes, to_source, incremental_state, need_weights)
+            return y
+
+        x = _residual(self, self.self_attn_layer_norm, x, attend_to_targets)
+        x = _residual(self, self.encoder_attn_layer_norm, x, attend_to_source)
+        return _feed_forward(self, x), weights
+
     def build_self_attention(
         self, embed_dim: int, cfg: TransformerConfig, **unused: object
     ) -> nn.Module:
@@ -95,20 +122,19 @@ class PackedEncoder(TransformerEncoderBase):
         x = _at_positions(self, self.embed_scale * self.embed_tokens(tokens), position)
         if self.quant_noise is not None:
             x = self.quant_noise(x)
-        x = x.unsqueeze(1)
         for layer in self.layers:
-            x = layer(x, encoder_padding_mask=plan)
-        if self.layer_norm is not None:
-            x = self.layer_norm(x)
-        return x.squeeze(1)
+            x = layer(x, plan)
+        return x if self.layer_norm is None else self.layer_norm(x)
 
 
 class PackedDecoder(TransformerDecoderBase):
     """fairseq's, that may have a pointer to copy words of the source by."""
 
+    codes_once_per_session = True  # in beam search, for all of its hypotheses
+
     def __init__(self, *others: Any, **options: Any) -> None:
         super().__init__(*others, **options)
-        self.pointer: Optional[Pointer] = None
+        self.pointer: Any = None
 
     def build_decoder_layer(
         self, cfg: TransformerConfig, no_encoder_attn: bool = False
@@ -118,70 +144,108 @@ class PackedDecoder(TransformerDecoderBase):
     def forward(
         self,
         prev_output_tokens: Tensor,
-        encoder_out: Optional[Dict[str, List[Tensor]]] = None,
-        incremental_state: Optional[Dict[str, Dict[str, Optional[Tensor]]]] = None,
+        encoder_out: Union[Encoded, EncoderOut],
+        incremental_state: Optional[IncrementalState] = None,
         features_only: bool = False,
-        **others: Any,
-    ) -> Tuple[Tensor, Dict[str, Any]]:
-        if self.pointer is None or encoder_out is None:
-            return super().forward(
-                prev_output_tokens, encoder_out, incremental_state, features_only, **others
-            )
-        tokens = as_read_by_embeddings(prev_output_tokens, self.dictionary)
-        features, extra = super().forward(
-            tokens, encoder_out, incremental_state, features_only=True, **others
-        )
-        extra["copying"] = self.pointer.point_next(features, encoder_out, incremental_state)
-        return (features if features_only else self.output_layer(features)), extra
-
-    def decode_targets(
-        self,
-        prev_output_tokens: Tensor,
-        codes: Tensor,
-        layout: SessionLayout,
         target_rows: Optional[Tensor] = None,
-        last_query_only: bool = False,
-        copyable: Optional[Copyable] = None,
-    ) -> Tuple[Tensor, Optional[Copying]]:
-        """prev_output_tokens (P, T'), codes (n, C) -> features (R, C) of its R real tokens.
+        packed: bool = False,
+        need_weights: bool = True,
+        **unused: object,
+    ) -> Tuple[Tensor, Dict[str, Any]]:
+        """prev_output_tokens (P, T') -> logits (P, T', V), (R, V) if packed.
 
         Args:
-            layout: of the sources, whose codes these are
-            target_rows: (P,) which query, of all in the batch, each target follows; without it,
-                the last of each source
-            last_query_only: a target sees the codes of that query alone
-            copyable: what the pointer points to
+            encoder_out: of as many sources as there are targets; of fewer with `target_rows`, and
+                with a state, where each source may have several hypotheses side by side
+            incremental_state: of all tokens but the last; then logits are (P, 1, V)
+            features_only: what the output layer would read
+            target_rows: (P,) which query, of all in the batch, each target follows, never falling;
+                without it, the last of each source
+            packed: of real tokens only
+            need_weights: with a state, how the last layer weighs the codes, unless the layers are
+                told that nobody needs it
         """
         real = prev_output_tokens.ne(self.padding_idx)
-        rows = layout.last_row if target_rows is None else target_rows
-        plans = plan_targets(layout, real, rows, last_query_only)
-        features = self.decode(prev_output_tokens[real], codes, *plans)
-        if self.pointer is None or copyable is None:
-            return features, None
-        target, _ = real.nonzero(as_tuple=True)
-        newest = (rows - layout.first_row[layout.query_source[rows]])[target]
-        asking = plans.to_source.asking
-        return features, self.pointer.point_packed(features, copyable, asking, newest)
+        if incremental_state is None or isinstance(encoder_out, Encoded):
+            tokens, plan = prev_output_tokens[real], plan_targets(encoder_out, real, target_rows)
+            need_weights = False
+        else:
+            tokens, (count, length) = prev_output_tokens[:, -1], prev_output_tokens.shape
+            plan = plan_next(encoder_out, count, length - 1)
+            need_weights = need_weights and self.layers[-1].need_attn
+        features, weights = self.decode(tokens, plan, incremental_state, need_weights)
+        copying = self._copying(features, plan, incremental_state)
+        extra: Dict[str, Any] = {"attn": [weights], "copying": copying}
+        if packed:
+            extra["real_positions"] = real
+        elif incremental_state is not None:
+            features = features.unsqueeze(1)
+        else:
+            features = in_places(features, real)
+            extra["copying"] = copying and copying.map(lambda part: in_places(part, real))
+        return (features if features_only else self.output_layer(features)), extra
 
     def decode(
         self,
         tokens: Tensor,
-        codes: Tensor,
-        position: Tensor,
-        among_targets: AttentionPlan,
-        to_source: AttentionPlan,
-    ) -> Tensor:
-        """tokens (R,) at position (R,), codes (n, C) -> features (R, C)"""
+        plan: TargetPlan,
+        incremental_state: Optional[IncrementalState] = None,
+        need_weights: bool = False,
+    ) -> Tuple[Tensor, Optional[Tensor]]:
+        """tokens (R,) -> features (R, C), and how the last layer weighs the codes"""
         tokens = as_read_by_embeddings(tokens, self.dictionary)
-        x = self.embed_scale * self.embed_tokens(tokens)
+        x, weights = self.embed_scale * self.embed_tokens(tokens), None
         if self.quant_noise is not None:  # before the positions, unlike in fairseq's encoder
             x = self.quant_noise(x)
-        x, codes = _at_positions(self, x, position).unsqueeze(1), codes.unsqueeze(1)
+        x = _at_positions(self, x, plan.position)
         for layer in self.layers:
-            x, *_ = layer(x, codes, to_source, self_attn_padding_mask=among_targets)
-        if self.layer_norm is not None:
-            x = self.layer_norm(x)
-        return x.squeeze(1)
+            x, weights = layer(
+                x,
+                plan.codes,
+                plan.among_targets,
+                plan.to_source,
+                incremental_state,
+                need_weights and layer is self.layers[-1],
+            )
+        if weights is not None:
+            weights = weights.flatten(0, 1).unsqueeze(1)  # (B, R / B, T) -> (R, 1, T)
+        return (x if self.layer_norm is None else self.layer_norm(x)), weights
+
+    def _copying(
+        self, features: Tensor, plan: TargetPlan, incremental_state: Optional[IncrementalState]
+    ) -> Any:
+        """How the pointer copies, if there is one: (R, …); with a state (B, R / B, …)"""
+        if self.pointer is None:
+            return None
+        grid = plan.to_source.query
+        newest = None if plan.newest is None else grid.pad(plan.newest)
+        copying = self.pointer(grid.pad(features), plan.copyable, newest, incremental_state)
+        return copying if incremental_state is not None else copying.each_position().map(grid.unpad)
+
+
+def in_places(packed: Tensor, real: Tensor) -> Tensor:
+    """(R, …) -> (P, T', …); zeros elsewhere."""
+    places = packed.new_zeros(*real.shape, *packed.shape[1:])
+    places[real] = packed
+    return places
+
+
+Layer = Union[EncoderLayer, DecoderLayer]
+
+
+def _residual(
+    layer: Layer, norm: nn.Module, x: Tensor, sublayer: Callable[[Tensor], Tensor]
+) -> Tensor:
+    """x + sublayer(x), the norm before the sublayer or behind the sum"""
+    y = x + layer.dropout_module(sublayer(norm(x) if layer.normalize_before else x))
+    return y if layer.normalize_before else norm(y)
+
+
+def _feed_forward(layer: Layer, x: Tensor) -> Tensor:
+    def network(y: Tensor) -> Tensor:
+        return layer.fc2(layer.activation_dropout_module(layer.activation_fn(layer.fc1(y))))
+
+    return _residual(layer, layer.final_layer_norm, x, network)
 
 
 def _wrapped(layer: nn.Module, cfg: TransformerConfig) -> nn.Module:

@@ -1,6 +1,6 @@
 """Decoders of one LSTM: started from a state, with or without attention to the source."""
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 import torch
 from fairseq.models import FairseqIncrementalDecoder
@@ -8,10 +8,9 @@ from fairseq.modules import FairseqDropout
 from torch import Tensor, nn
 
 from ..data.spelled_words import as_read_by_embeddings
-from .pointer import Pointer
+from .encoded import EncoderOut
+from .packed_attention import IncrementalState
 
-EncoderOut = Dict[str, List[Tensor]]
-IncrementalState = Optional[Dict[str, Dict[str, Optional[Tensor]]]]
 State = Dict[str, Tensor]  # (B, …) each, by name
 Features = Tuple[Tensor, Dict[str, Any]]
 
@@ -40,28 +39,37 @@ class RecurrentDecoder(FairseqIncrementalDecoder):
         self.output_projection = output_projection
         self.dropout = FairseqDropout(dropout, module_name=self.__class__.__name__)
         self.max_target_positions = max_target_positions
-        self.pointer: Optional[Pointer] = None  # to copy words of the source by
+        self.pointer: Any = None  # to copy words of the source by
 
     def forward(
         self,
         prev_output_tokens: Tensor,
         encoder_out: EncoderOut,
-        incremental_state: IncrementalState = None,
+        incremental_state: Optional[IncrementalState] = None,
         features_only: bool = False,
+        packed: bool = False,
         **unused: object,
     ) -> Features:
-        """prev_output_tokens (B, T) -> (B, T, V); of the last token only with a state."""
+        """prev_output_tokens (B, T) -> (B, T, V); of the last token only with a state; of real
+        tokens, in one row, if packed."""
         tokens = as_read_by_embeddings(prev_output_tokens, self.dictionary)
         features, extra = self.extract_features(tokens, encoder_out, incremental_state)
+        copying = None
         if self.pointer is not None:
-            extra["copying"] = self.pointer.point_next(features, encoder_out, incremental_state)
+            source = encoder_out["copyable"]
+            copying = self.pointer(features, source, incremental_state=incremental_state)
+            copying = copying if incremental_state is not None else copying.each_position()
+        if packed:
+            real = extra["real_positions"] = prev_output_tokens.ne(self.dictionary.pad())
+            features, copying = features[real], copying and copying.map(lambda part: part[real])
+        extra["copying"] = copying
         return (features if features_only else self.output_layer(features)), extra
 
     def extract_features(
         self,
         prev_output_tokens: Tensor,
         encoder_out: EncoderOut,
-        incremental_state: IncrementalState = None,
+        incremental_state: Optional[IncrementalState] = None,
         **unused: object,
     ) -> Features:
         """prev_output_tokens (B, T) -> (B, T, features)"""
@@ -91,7 +99,7 @@ class RecurrentDecoder(FairseqIncrementalDecoder):
         return self.output_projection(features)
 
     def reorder_incremental_state(
-        self, incremental_state: Dict[str, Dict[str, Optional[Tensor]]], new_order: Tensor
+        self, incremental_state: IncrementalState, new_order: Tensor
     ) -> None:
         state = self.get_incremental_state(incremental_state, "state")
         if state is not None:

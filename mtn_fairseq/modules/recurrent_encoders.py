@@ -4,7 +4,7 @@ Both return, beside what attention needs, the state that their decoder starts fr
 `cell` (B, H).
 """
 
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
 from fairseq.models import FairseqEncoder
@@ -14,11 +14,9 @@ from fairseq.utils import convert_padding_direction
 from torch import Tensor, nn
 
 from ..data.spelled_words import as_read_by_embeddings
-from .copyable_words import Columns, Copyable
+from .encoded import EncoderOut, reorder
 from .flat_source import flat_source
 from .session_layout import SessionLayout, query_tokens
-
-EncoderOut = Dict[str, List[Tensor]]
 
 
 class FlatLSTMEncoder(FairseqEncoder):
@@ -35,7 +33,7 @@ class FlatLSTMEncoder(FairseqEncoder):
         self.lstm = lstm
         self.separators = list(separators)
         self.source_context = source_context
-        self.columns: Optional[Columns] = None  # of what a decoder copies
+        self.columns: Any = None  # of what a decoder copies, see copying.words
 
     def forward(
         self, src_tokens: Tensor, src_lengths: Optional[Tensor] = None, **unused: object
@@ -50,8 +48,7 @@ class FlatLSTMEncoder(FairseqEncoder):
         codes, hidden, cell, padded = self.lstm(known, lengths, enforce_sorted=False)
         copyable: List[Tensor] = []
         if self.columns is not None:
-            columns = self.columns.of_part(src_tokens, tokens)
-            copyable = list(Copyable.flat(codes.transpose(0, 1), tokens, columns))
+            copyable = [*self.columns.copyable_flat(src_tokens, tokens, codes.transpose(0, 1))]
         return {
             "encoder_out": [codes],
             "encoder_padding_mask": [padded.transpose(0, 1)],
@@ -152,12 +149,3 @@ class HierarchicalLSTMEncoder(FairseqEncoder):
 
     def max_positions(self) -> int:
         return self.max_source_positions
-
-
-def reorder(encoder_out: EncoderOut, new_order: Tensor) -> EncoderOut:
-    """The sources of a batch in another order, or several times, as beam search wants them."""
-    batch_dimension = {"encoder_out": 1}  # (T, B, C); all others begin with B
-    return {
-        key: [value.index_select(batch_dimension.get(key, 0), new_order) for value in values]
-        for key, values in encoder_out.items()
-    }

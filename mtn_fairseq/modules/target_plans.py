@@ -1,45 +1,81 @@
-"""Which next query is learned from which queries: all targets of a batch, packed."""
+"""What target tokens see: their own target, and the queries before it."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Optional, Sequence, Tuple, Union
 
+import torch
 from torch import Tensor
 
-from .packed_attention import AttentionPlan, Grid
-from .session_layout import SessionLayout
+from .encoded import Encoded, EncoderOut
+from .packed_attention import AttentionPlan, Grid, position_in_row
 
 
-class TargetPlans(NamedTuple):
-    """For the R real tokens of P targets."""
+class TargetPlan(NamedTuple):
+    """For R target tokens."""
 
     position: Tensor  # (R,) within its target
+    codes: Tensor  # (n, C) of the sources
     among_targets: AttentionPlan  # a token sees its own target up to itself
     to_source: AttentionPlan  # and the queries that were there when its target was typed
+    copyable: Optional[Sequence[Tensor]] = None  # of the sources
+    newest: Optional[Tensor] = None  # (R,) the last of these queries, counted in its source
 
 
 def plan_targets(
-    layout: SessionLayout, real: Tensor, rows: Tensor, last_query_only: bool
-) -> TargetPlans:
+    encoded: Union[Encoded, EncoderOut], real: Tensor, target_rows: Optional[Tensor] = None
+) -> TargetPlan:
     """All targets of a source stand side by side in one row, so its codes are there once.
 
     Args:
-        layout: of the sources
         real: (P, T') where the targets have tokens
-        rows: (P,) which query, of all in the batch, each target follows; never falling
-        last_query_only: a target sees that query alone, not those before it
+        target_rows: (P,) which query, of all in the batch, each target follows, never falling;
+            without it, the last of each source
     """
     target, _ = real.nonzero(as_tuple=True)  # (R,)
-    asking = Grid.of(layout.query_source[rows][target], len(layout.queries))
-    asked = Grid.of(layout.token_source, len(layout.queries))
+    position = position_in_row(target, real.sum(1))
+    if not isinstance(encoded, Encoded):
+        among = _own_target(Grid.of(target, len(real)), target)
+        codes, to_source = _all_codes(encoded, among.query)
+        return TargetPlan(position, codes, among, to_source, encoded.get("copyable"))
 
-    number = asking.lay_out(target, -1)  # (B, places)
-    same_target = number.unsqueeze(2).eq(number.unsqueeze(1))
-    among_targets = AttentionPlan(asking, asking, same_target.tril())
-
+    layout = encoded.layout
+    rows = layout.last_row if target_rows is None else target_rows
+    source = layout.query_source[rows]
+    among = _own_target(Grid.of(source[target], len(layout.queries)), target)
+    query, key = among.query, Grid.of(layout.token_source, len(layout.queries))
     # A place without a target sees all; a place without a source token is seen by no target.
     beyond_all = int(layout.last_row[-1]) + 1
-    newest = asking.lay_out(rows[target], beyond_all).unsqueeze(2)
-    query = asked.lay_out(layout.token_row, beyond_all).unsqueeze(1)
-    seen = query.eq(newest) | number.lt(0).unsqueeze(2) if last_query_only else query.le(newest)
-    in_target = Grid.of(target, len(real))
-    position = in_target.place - target * in_target.length
-    return TargetPlans(position, among_targets, AttentionPlan(asking, asked, seen))
+    newest = query.pad(rows[target], beyond_all).unsqueeze(2)
+    row = key.pad(layout.token_row, beyond_all).unsqueeze(1)
+    seen = row.le(newest)
+    if encoded.last_query_only:
+        seen &= row.eq(newest) | newest.eq(beyond_all)
+    return TargetPlan(
+        position,
+        encoded.codes,
+        among,
+        AttentionPlan(query, key, seen),
+        encoded.copyable,
+        (rows - layout.first_row[source])[target],
+    )
+
+
+def plan_next(encoder_out: EncoderOut, hypotheses: int, position: int) -> TargetPlan:
+    """One more token of each hypothesis; those of a source ask its codes together."""
+    mask = encoder_out["encoder_padding_mask"][0]
+    alone = Grid(hypotheses, 1)
+    codes, to_source = _all_codes(encoder_out, Grid(len(mask), hypotheses // len(mask)))
+    positions = torch.full((hypotheses,), position, device=mask.device)
+    among = AttentionPlan(alone, alone, None)
+    return TargetPlan(positions, codes, among, to_source, encoder_out.get("copyable"))
+
+
+def _own_target(grid: Grid, target: Tensor) -> AttentionPlan:
+    number = grid.pad(target, -1)  # (B, places)
+    return AttentionPlan(grid, grid, number.unsqueeze(2).eq(number.unsqueeze(1)).tril())
+
+
+def _all_codes(encoder_out: EncoderOut, query: Grid) -> Tuple[Tensor, AttentionPlan]:
+    codes = encoder_out["encoder_out"][0].transpose(0, 1)  # (T, B, C) -> (B, T, C)
+    exists = ~encoder_out["encoder_padding_mask"][0]
+    key = Grid(codes.size(0), codes.size(1))
+    return codes.flatten(0, 1), AttentionPlan(query, key, exists.unsqueeze(1))

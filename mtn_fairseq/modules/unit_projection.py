@@ -18,7 +18,7 @@ class VectorProjection(nn.Module):
 
     def forward(self, parts: Tensor) -> Tensor:
         """(…, P, C) -> (…, C), P <= n; parts that do not exist are zero."""
-        check_fits("parts in a unit", parts.size(-2), self.max_parts)
+        check_fits("parts per unit", parts.size(-2), self.max_parts)
         return self.weight[: parts.size(-2)] @ parts
 
 
@@ -34,7 +34,7 @@ class LinearProjection(nn.Module):
 
     def forward(self, parts: Tensor) -> Tensor:
         """(…, P, C) -> (…, C), P <= n; parts that do not exist are zero."""
-        check_fits("parts in a unit", parts.size(-2), self.max_parts)
+        check_fits("parts per unit", parts.size(-2), self.max_parts)
         flat = parts.flatten(-2)
         # Columns beyond the longest unit here would only meet zero padding.
         return F.linear(flat, self.map.weight[:, : flat.size(-1)], self.map.bias)

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type
@@ -30,6 +31,7 @@ from mtn_preprocess.text.text_settings import NAME as SETTINGS
 from mtn_preprocess.text.text_settings import read_settings
 from mtn_preprocess.text.word_pieces import MODEL, has_pieces
 
+from ..copying.hypotheses import columns_of, put_words
 from ..data.batching import ALIKE, Batching
 from ..data.binarised import load_pairs
 from ..data.open_lines import OpenLines
@@ -47,8 +49,8 @@ from ..data.session_to_query_dataset import SessionSource, SessionToQueryDataset
 from ..data.spelled_words import UnknownWords
 from ..data.typed_lines import TypedLines
 from ..data.whole_sessions import WholeSessionDataset
+from ..description import ModelDescription
 from ..flags import one_int_per_level
-from ..generation.copied_words import columns_of, put_words
 from ..generation.narrow_beam_search import NarrowSequenceGenerator
 from ..generation.without_unknown import (
     Hypotheses,
@@ -73,7 +75,7 @@ class SessionToQueryConfig(TranslationConfig):
     level_sizes: str = field(
         default="12,10,5",
         metadata={
-            "help": "most tokens in a query (its end counted), queries in a session, sessions in a "
+            "help": "most tokens per query (its end counted), queries per session, sessions per "
             "history, …, bottom up: what a model is built for"
         },
     )
@@ -134,12 +136,7 @@ class SessionToQueryTask(TranslationTask):
         for flag, reason in _NOT_HERE.items():
             if getattr(cfg, flag):
                 raise InputError(f"--{flag.replace('_', '-')} is not for session data", reason)
-        self.level_sizes = cfg.level_sizes
-        self.longest_source = cfg.max_source_positions
-        self.trains_whole_sessions = False  # until a model is built that can
-        self.copies = False  # likewise
-        self.model_is_trained = False  # in another run: this one asks it
-        self.skips_padding = False
+        self.model = ModelDescription()  # until one is built
         self.batches_described = False  # once is enough
         self.lines_answered = 0  # by fairseq-interactive, which numbers each buffer from 0
         self.dictionary_file = Path(utils.split_paths(cfg.data)[0]) / f"dict.{cfg.source_lang}.txt"
@@ -214,8 +211,11 @@ class SessionToQueryTask(TranslationTask):
             folders[shard], split, languages, self.src_dict, self.cfg.dataset_impl, combine
         )
         prefix = Path(folders[shard]) / f"{split}.{'-'.join(languages)}"
-        training = split == self.cfg.train_subset and not self.model_is_trained
-        source, target = (self._open(lines, to_be_shown=not training) for lines in (source, target))
+        training = split == self.cfg.train_subset and not self.model.inference_only
+        source, target = (self.open(lines, self.unknown_words) for lines in (source, target))
+        if not training:
+            source.learn_words()
+            target.learn_words()
         pairs = SessionToQueryDataset(
             self._session_source(source, f"{prefix}.{languages[0]}"),
             self.src_dict,
@@ -251,7 +251,7 @@ class SessionToQueryTask(TranslationTask):
                     f"no pair of the training data fits into --max-tokens {max_tokens}", "raise it"
                 )
             rows = [dataset.row_lengths(np.asarray(batch)) for batch in batches.frozen_batches]
-            remark = ", which only attention sees" if self.skips_padding else ""
+            remark = ", which only attention sees" if self.model.skips_padding else ""
             logger.info(f"training: {describe_batches(rows)}{remark}")
             self.batches_described = True
         return batches
@@ -270,7 +270,7 @@ class SessionToQueryTask(TranslationTask):
             before = self.lines_answered + place
             try:
                 check_session(line, Path("input"), before + 1)
-                opened = self._open([tokens[place]], to_be_shown=False)
+                opened = self.open([tokens[place]], self.unknown_words)
                 self._session_source(opened, "input", lines_before=before, quiet=True)
             except InputError as error:
                 logger.warning(f"no suggestions: {error}")
@@ -282,9 +282,17 @@ class SessionToQueryTask(TranslationTask):
         src_tokens: List[Tensor],
         src_lengths: List[int],
         constraints: Optional[Tensor] = None,
+        unknown_words: Optional[UnknownWords] = None,
     ) -> SessionToQueryDataset:
-        self.unknown_words.forget_if_many()
-        lines = self._open(src_tokens, to_be_shown=True)
+        """As fairseq's.
+
+        Args:
+            unknown_words: learns those of these lines; without it, the task does, which shows them
+        """
+        if unknown_words is None:
+            unknown_words = self.unknown_words
+            unknown_words.forget_if_many()
+        lines = self.open(src_tokens, unknown_words).learn_words()
         no_sessions = [place for place, length in enumerate(src_lengths) if not length]
         if constraints is not None:
             no_sessions += self._refuse_unknown_constraints(src_tokens, constraints)
@@ -315,26 +323,38 @@ class SessionToQueryTask(TranslationTask):
     def build_model(
         self, cfg: FairseqDataclass, from_checkpoint: bool = False
     ) -> FairseqEncoderDecoderModel:
-        # Data must fit the model, also where its flags are not repeated at generation.
-        self.level_sizes = getattr(cfg, "level_sizes", self.level_sizes)
-        self.longest_source = min(
-            self.longest_source, getattr(cfg, "max_source_positions", self.longest_source)
-        )
         model = super().build_model(cfg, from_checkpoint)
-        able = getattr(model.encoder, "reads_whole_sessions", False)
-        if str(self.cfg.session_parallel) == "always" and not able:
+        described = getattr(model, "description", ModelDescription())
+        if str(self.cfg.session_parallel) == "always" and not described.reads_whole_sessions:
             raise InputError(
                 "this architecture cannot train on whole sessions: its codes of a query change "
                 "with the queries after it",
                 "leave out --session-parallel always",
             )
-        # A model from a checkpoint is asked, not trained: `--gen-subset train` is to give pairs.
-        wanted = str(self.cfg.session_parallel) != "never" and not from_checkpoint
-        self.trains_whole_sessions = able and wanted
-        self.copies = getattr(model, "copies", False)
-        self.model_is_trained = from_checkpoint
-        self.skips_padding = getattr(model, "skips_padding", False)
+        # Of several models, data must fit the smallest.
+        longest = min(model.max_positions()[0], self.model.max_source_positions or sys.maxsize)
+        self.model = described._replace(
+            max_source_positions=longest, inference_only=from_checkpoint
+        )
         return model
+
+    @property
+    def trains_whole_sessions(self) -> bool:
+        """A model from a checkpoint is asked, not trained: `--gen-subset train` gives pairs."""
+        wanted = str(self.cfg.session_parallel) != "never" and not self.model.inference_only
+        return wanted and self.model.reads_whole_sessions
+
+    @property
+    def level_sizes(self) -> List[int]:
+        """Data must fit the model, also where its flags are not repeated at generation."""
+        return self.model.level_sizes or one_int_per_level(self.cfg.level_sizes, "--level-sizes")
+
+    def train_step(
+        self, sample: Dict[str, Any], *others: Any, **options: Any
+    ) -> Tuple[Tensor, int, Dict[str, Any]]:
+        if self.model.packs_logits:
+            sample = {**sample, "net_input": {**sample["net_input"], "packed": True}}
+        return super().train_step(sample, *others, **options)
 
     def can_reuse_epoch_itr(self, dataset: FairseqDataset) -> bool:
         """Not for training: its batches are drawn anew for each epoch.
@@ -381,17 +401,18 @@ class SessionToQueryTask(TranslationTask):
         **others: Any,
     ) -> SequenceGenerator:
         aligned = getattr(args, "print_alignment", False)  # has a generator of its own
-        if len({getattr(model, "copies", False) for model in models}) > 1:
+        described = [getattr(model, "description", ModelDescription()) for model in models]
+        if len({each.copies for each in described}) > 1:
             raise InputError(
                 "some of these models copy words, others do not: they have no words in common",
                 "use checkpoints of one kind together",
             )
-        if len({getattr(model.encoder, "source_context", "session") for model in models}) > 1:
+        if len({each.source_context for each in described}) > 1:
             raise InputError(
                 "some of these models read the last query only, others the whole session",
                 "use checkpoints of one --source-context together",
             )
-        if aligned and self.copies:
+        if aligned and self.model.copies:
             raise InputError(
                 "--print-alignment is not for models with --copy-attention", "leave it out"
             )
@@ -416,12 +437,12 @@ class SessionToQueryTask(TranslationTask):
         # fairseq 0.12.3's diverse beam search takes ids, numbers of lines, for places in a batch.
         sample = {key: value for key, value in sample.items() if key != "id"}
         source = sample["net_input"]["src_tokens"]
-        if self.copies and isinstance(generator, SequenceScorer):
+        if self.model.copies and isinstance(generator, SequenceScorer):
             sample["target"] = columns_of(models, source, sample["target"])
-        if self.copies and prefix_tokens is not None:
+        if self.model.copies and prefix_tokens is not None:
             prefix_tokens = columns_of(models, source, prefix_tokens)
         found = super().inference_step(generator, models, sample, prefix_tokens, constraints)
-        if self.copies:
+        if self.model.copies:
             put_words(found, source, models[0].encoder.columns)
         if forbids_unknown(generator):
             found = drop_unknown(found, self.tgt_dict.unk())
@@ -431,21 +452,19 @@ class SessionToQueryTask(TranslationTask):
     def _batching(self) -> Batching:
         wanted = str(self.cfg.train_batches)
         by_queries = wanted == "by-queries"
-        random = wanted == "random" or by_queries or (wanted == "auto" and self.skips_padding)
-        return Batching(random, random and self.skips_padding, by_queries)
+        random = wanted == "random" or by_queries or (wanted == "auto" and self.model.skips_padding)
+        return Batching(random, random and self.model.skips_padding, by_queries)
 
-    def _open(self, lines: TokenLines, to_be_shown: bool) -> OpenLines:
+    def open(self, lines: TokenLines, unknown_words: UnknownWords) -> OpenLines:
         """With the unknown words, for a model that can copy them."""
-        words = self.unknown_words if self.copies else None
-        opened = OpenLines(lines, len(self.src_dict), words)
-        return opened.learn_words() if to_be_shown else opened
+        return OpenLines(lines, len(self.src_dict), unknown_words if self.model.copies else None)
 
     def _session_source(self, lines: TokenLines, name: str, **options: Any) -> SessionSource:
         return SessionSource(
             lines,
             self.separators,
-            one_int_per_level(self.level_sizes, "--level-sizes"),
-            self.longest_source,
+            self.level_sizes,
+            min(self.cfg.max_source_positions, self.model.max_source_positions or sys.maxsize),
             refuse_oversize=str(self.cfg.oversize) == "refuse",
             name=name,
             **options,

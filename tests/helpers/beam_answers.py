@@ -6,7 +6,7 @@ import pytest
 import torch
 from sessions import DICTIONARY, batch
 
-from mtn_fairseq.modules.copyable_words import SLOTS
+from mtn_fairseq.copying.words import SLOTS
 
 
 def restless(model, seed=1, ends=2.5):

@@ -13,7 +13,8 @@ from pathlib import Path
 import torch
 from fairseq import options, tasks
 from fairseq.data import Dictionary, data_utils
-from fairseq.models.transformer import TransformerDecoderBase
+from fairseq.models.transformer import TransformerDecoderBase, TransformerEncoderBase
+from fairseq.modules.transformer_layer import TransformerEncoderLayerBase
 from hypothesis import strategies as st
 
 import mtn_fairseq  # noqa: F401  (registers the task and the models)
@@ -218,10 +219,30 @@ def outputs(model, net_output):
     return model.get_normalized_probs(net_output, log_probs=True)
 
 
+def encoder_out_of(model, src_tokens, src_lengths):
+    """As fairseq's generator asks for it."""
+    return model.encoder.forward_torchscript({"src_tokens": src_tokens, "src_lengths": src_lengths})
+
+
 def encode(model, sessions, **padding):
-    """What the encoder returns."""
+    """What the encoder gives fairseq's generator."""
     with torch.no_grad():
-        return model.encoder(*batch(sessions, **padding))
+        return encoder_out_of(model, *batch(sessions, **padding))
+
+
+def stock(part):
+    """fairseq's own encoder, decoder or encoder layer, with the weights of ours."""
+    if isinstance(part, TransformerDecoderBase):
+        own = TransformerDecoderBase(
+            part.cfg, part.dictionary, part.embed_tokens, False, part.output_projection
+        )
+    elif isinstance(part, TransformerEncoderBase):
+        own = TransformerEncoderBase(part.cfg, part.dictionary, part.embed_tokens)
+    else:
+        own = TransformerEncoderLayerBase(part.cfg)
+        own.can_use_fastpath = False  # 0.12.2: it drops masks
+    own.load_state_dict(part.state_dict(), strict=False)  # ours may have a pointer
+    return own.to(next(part.parameters())).eval()
 
 
 def codes(model, sessions, **padding):

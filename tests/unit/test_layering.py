@@ -37,6 +37,7 @@ ALLOWED = {
     "mtn_sample_log": COMMANDS,
     "mtn_evaluation": (*COMMANDS, "numpy", "sacrebleu"),
     # the plugin
+    "mtn_fairseq.description": (),
     "mtn_fairseq.flags": TEXT_LAYER,
     "mtn_fairseq.checkpoints": (*TEXT_LAYER, *TORCH, "fairseq"),
     # fairseq.dataclass for the flags of a --bpe, which fairseq keeps among its data too
@@ -56,26 +57,42 @@ ALLOWED = {
         "fairseq.models",
         "fairseq.distributed",
         "fairseq.utils",
+    ),
+    # what a decoder points at, and what follows a beam
+    "mtn_fairseq.copying": (
+        "mtn_fairseq.data",
+        "mtn_fairseq.modules",
+        *TORCH,
+        "fairseq.models",
         "fairseq.incremental_decoding_utils",
     ),
     "mtn_fairseq.models": (
         *TEXT_LAYER,
         *TORCH,
+        "mtn_fairseq.copying",
         "mtn_fairseq.modules",
         "mtn_fairseq.checkpoints",
+        "mtn_fairseq.description",
         "mtn_fairseq.flags",
         "fairseq",
     ),
     "mtn_fairseq.criterions": (*TORCH, "fairseq"),
     "mtn_fairseq.optim": (*TORCH, "fairseq"),
-    # modules for what beam search moves along, and for what is copied
-    "mtn_fairseq.generation": (*TEXT_LAYER, *TORCH, "mtn_fairseq.modules", "fairseq"),
+    "mtn_fairseq.generation": (
+        *TEXT_LAYER,
+        *TORCH,
+        "mtn_fairseq.modules",
+        "mtn_fairseq.copying",
+        "fairseq",
+    ),
     "mtn_fairseq.scoring": (*TEXT_LAYER, *TORCH, "mtn_evaluation", "fairseq"),
     "mtn_fairseq.tasks": (
         *TEXT_LAYER,
         *TORCH,
+        "mtn_fairseq.copying",
         "mtn_fairseq.data",
         "mtn_fairseq.generation",
+        "mtn_fairseq.description",
         "mtn_fairseq.flags",
         "fairseq",
     ),

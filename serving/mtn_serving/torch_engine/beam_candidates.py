@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any, Dict, List
 
 from fairseq.dataclass.configs import GenerationConfig
 
-from mtn_fairseq.flags import one_int_per_level
 from mtn_fairseq.generation.without_unknown import forbid_unknown
 from mtn_preprocess.text.session_text import is_separator
 
@@ -22,7 +21,7 @@ class BeamCandidates:
 
     def __init__(self, trained: "TrainedModel", beam: int) -> None:
         self.trained = trained
-        longest = one_int_per_level(trained.task.level_sizes, "--level-sizes")[0]
+        longest = trained.task.level_sizes[0]
         options = GenerationConfig(beam=beam, nbest=beam, max_len_b=longest)
         self.generator = trained.task.build_generator([trained.model], options)
         forbid_unknown(self.generator)  # whatever the model was trained with
@@ -30,9 +29,10 @@ class BeamCandidates:
     def __call__(self, sources: Dict[str, Any]) -> List[List[str]]:
         """For each session of a batch of `TrainedModel.sources`, texts, best first."""
         found = self.trained.task.inference_step(self.generator, [self.trained.model], sources)
+        words = sources["unknown_words"]
         texts = [
-            [self.trained.text(each["tokens"]) for each in hypotheses if len(each["tokens"]) > 1]
-            for hypotheses in found
+            [self.trained.text(each["tokens"], words) for each in beam if len(each["tokens"]) > 1]
+            for beam in found
         ]
         return [[text for text in of_session if _is_query(text)] for of_session in texts]
 

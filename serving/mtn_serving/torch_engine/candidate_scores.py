@@ -4,13 +4,11 @@ Sessions are encoded once, however many candidates they have, where the model ca
 query each target follows; elsewhere a session is repeated for each of its candidates.
 """
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Sequence
 
 import numpy as np
 import torch
 from fairseq.data import Dictionary, data_utils
-from fairseq.models import FairseqEncoderDecoderModel
 from torch import Tensor
 
 from mtn_fairseq.models.session_model import SessionModel
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from .trained_model import TrainedModel
 
 # Of one matrix, tokens times words: a gigabyte in single precision.
-_MOST_NUMBERS = 1 << 28
+_MAX_NUMBERS = 1 << 28
 
 
 def score_candidates(
@@ -37,7 +35,8 @@ def score_candidates(
     owners = torch.tensor([i for i, texts in enumerate(candidates) for _ in texts])
     if not len(owners):
         return [Scores(*(np.empty(0) for _ in Scores._fields)) for _ in candidates]
-    targets = trained.targets([text for texts in candidates for text in texts])
+    texts = [text for texts in candidates for text in texts]
+    targets = trained.targets(texts, sources["unknown_words"])
     lengths = np.array([len(target) for target in targets])
     sums = np.concatenate(
         [
@@ -49,7 +48,7 @@ def score_candidates(
             )
             .cpu()
             .numpy()
-            for part in _parts(lengths, max(1, _MOST_NUMBERS // len(trained.dictionary)))
+            for part in _parts(lengths, max(1, _MAX_NUMBERS // len(trained.dictionary)))
         ]
     )
     unknown = np.array([_unknown_words(target, trained.dictionary) for target in targets])
@@ -58,11 +57,11 @@ def score_candidates(
     return [Scores(*of_session) for of_session in zip(*parts)]
 
 
-def _parts(lengths: np.ndarray, most: int) -> Iterator[slice]:
-    """Stretches of targets that have `most` tokens together, or are one target."""
+def _parts(lengths: np.ndarray, max_tokens: int) -> Iterator[slice]:
+    """Stretches of targets that have `max_tokens` together, or are one target."""
     start, tokens = 0, 0
     for place, length in enumerate(lengths.tolist()):
-        if tokens and tokens + length > most:
+        if tokens and tokens + length > max_tokens:
             yield slice(start, place)
             start, tokens = place, 0
         tokens += length
@@ -76,8 +75,9 @@ def _unknown_words(target: Tensor, dictionary: Dictionary) -> int:
 def _log_probabilities(trained: "TrainedModel", batch: Dict[str, Any]) -> Tensor:
     """(P,): the sum over the real tokens of each target."""
     real = batch["target"].ne(trained.dictionary.pad())  # (P, T')
-    with torch.inference_mode(), _real_positions_only(trained.model):
-        output = trained.model(**batch["net_input"])
+    packed = {"packed": True} if isinstance(trained.model, SessionModel) else {}
+    with torch.inference_mode():
+        output = trained.model(**batch["net_input"], **packed)
         scores = trained.model.get_normalized_probs(output, log_probs=True, sample=batch)
         wanted = trained.model.get_targets(batch, output)
         found = scores.gather(-1, wanted.unsqueeze(-1)).squeeze(-1).float()
@@ -85,19 +85,6 @@ def _log_probabilities(trained: "TrainedModel", batch: Dict[str, Any]) -> Tensor
         of_tokens = torch.zeros(real.shape, device=real.device)
         of_tokens[real] = found if found.dim() == 1 else found[real]
     return of_tokens.sum(1)
-
-
-@contextmanager
-def _real_positions_only(model: FairseqEncoderDecoderModel) -> Iterator[None]:
-    """Our models leave out the output layer at padding while they train; so they may here.
-
-    Only the model itself is told so, not its layers: nothing is dropped out.
-    """
-    model.training = isinstance(model, SessionModel)
-    try:
-        yield
-    finally:
-        model.training = False
 
 
 def _batch(

@@ -1,8 +1,8 @@
 """A trained model with its task, asked about sessions as text."""
 
 from argparse import Namespace
+from contextlib import nullcontext
 from pathlib import Path
-from threading import Lock
 from typing import Any, ContextManager, Dict, List, Sequence
 
 import torch
@@ -12,7 +12,7 @@ from fairseq.tasks import FairseqTask
 from torch import Tensor
 
 from mtn_fairseq.checkpoints.loading import load_model
-from mtn_fairseq.data.open_lines import OpenLines
+from mtn_fairseq.data.spelled_words import UnknownWords
 from mtn_preprocess.errors import InputError
 
 from ..engine import Scores
@@ -23,9 +23,8 @@ from .candidate_scores import score_candidates
 class TrainedModel:
     """Text in, text and tensors out; in words, whatever the model's dictionary is made of.
 
-    Model, generator and task remember things from one step of an answer to the next: which words of
-    the sessions the dictionary lacks, which columns a hypothesis has, … So whoever asks for
-    `sources` holds `lock` until everything about them is known. Nothing else is kept here.
+    Nothing is kept between calls, so several threads may ask: `lock` keeps nobody out. The words
+    of a batch that the dictionary lacks are part of `sources`.
 
     Args:
         model: as loaded
@@ -38,7 +37,7 @@ class TrainedModel:
         self.text_settings, self.settings_file = task.text_settings, task.settings_file
         self.pieces = task.build_bpe(Namespace(bpe=None))  # None where the data are in words
         self.on_gpu = next(model.parameters()).is_cuda
-        self.lock: ContextManager[Any] = Lock()
+        self.lock: ContextManager[Any] = nullcontext()
 
     @classmethod
     def load(cls, checkpoint: Path, data: Path, cpu: bool = True) -> "TrainedModel":
@@ -47,23 +46,22 @@ class TrainedModel:
         model, task = load_model(Path(checkpoint), Path(data))
         return cls(model if cpu else model.cuda(), task)
 
-    def targets(self, queries: Sequence[str]) -> List[Tensor]:
+    def targets(self, queries: Sequence[str], unknown_words: UnknownWords) -> List[Tensor]:
         """Candidates as the model is to score them, `</s>` behind.
 
-        Call it after `sources`: a word that the dictionary does not have is known by its session.
+        Args:
+            unknown_words: those of the sessions, from `sources`
         """
-        words = self.task.unknown_words if self.task.copies else None
-        lines = [self._encoded(query) for query in queries]
-        opened = OpenLines(lines, len(self.dictionary), words)
-        return [opened[i] for i in range(len(lines))]
+        opened = self.task.open([self._encoded(query) for query in queries], unknown_words)
+        return [opened[i] for i in range(len(queries))]
 
     def _encoded(self, line: str) -> Tensor:
         if self.pieces is not None:
             line = self.pieces.encode(line)
         return self.dictionary.encode_line(line, add_if_not_exist=False).long()
 
-    def text(self, tokens: Tensor) -> str:
-        line = self.dictionary.string(tokens)
+    def text(self, tokens: Tensor, unknown_words: UnknownWords) -> str:
+        line = self.dictionary.showing(unknown_words).string(tokens)
         return line if self.pieces is None else self.pieces.decode(line)
 
     def sources(self, sessions: Sequence[str]) -> Dict[str, Any]:
@@ -71,11 +69,13 @@ class TrainedModel:
 
         Make it once for the beam and the scores: a session that is cut is reported here.
         """
-        tokens = [self._encoded(session) for session in sessions]
-        dataset = self.task.build_dataset_for_inference(tokens, [len(line) for line in tokens])
+        tokens, words = [self._encoded(session) for session in sessions], UnknownWords()
+        dataset = self.task.build_dataset_for_inference(
+            tokens, [len(line) for line in tokens], unknown_words=words
+        )
         batch = dataset.collater([dataset[i] for i in range(len(dataset))])
         # fairseq's collater puts the longest first; ours is the order of the sessions.
-        return self.placed(in_order(batch))
+        return {**self.placed(in_order(batch)), "unknown_words": words}
 
     def beam_search(self, beam: int) -> BeamCandidates:
         return BeamCandidates(self, beam)

@@ -59,7 +59,7 @@ def test_in_parts_as_in_one(name, monkeypatch):
     model = trained(name)
     sessions, candidates = cases(seed=3)
     whole = score_candidates(model, sessions, candidates)
-    monkeypatch.setattr(candidate_scores, "_MOST_NUMBERS", 7 * len(DICTIONARY))
+    monkeypatch.setattr(candidate_scores, "_MAX_NUMBERS", 7 * len(DICTIONARY))
     for one, other in zip(whole, score_candidates(model, sessions, candidates)):
         np.testing.assert_allclose(one.log_probability, other.log_probability, rtol=1e-5)
         assert one.tokens.tolist() == other.tokens.tolist()
@@ -84,7 +84,7 @@ def test_it_is_what_score_reference_gives(name):
     for session, texts, scores in zip(sessions, candidates, found):
         for place, text in enumerate(texts):
             batch = model.sources([session])
-            (target,) = model.targets([text])
+            (target,) = model.targets([text], batch["unknown_words"])
             batch["target"] = target.unsqueeze(0)
             batch["net_input"]["prev_output_tokens"] = target.roll(1).unsqueeze(0)
             ((hypothesis,),) = model.task.inference_step(scorer, [model.model], batch)

@@ -10,7 +10,6 @@ from optional_parts import need_lightgbm
 from sessions import ALL_MODELS, WORDS, build
 from test_next_queries import table_of
 
-from mtn_fairseq.data.spelled_words import UnknownWords
 from mtn_serving.conditions import conditions_of
 from mtn_serving.features import NAMES
 from mtn_serving.fitting import fit_ranker
@@ -63,18 +62,8 @@ def test_with_a_model(ranker):
     assert_all_get_their_own(Suggester(table, TrainedModel(model, task), ranker), SESSIONS[:32])
 
 
-def test_with_a_model_that_copies(monkeypatch):
-    """Unknown words are forgotten here when a batch begins, as if there were too many, always."""
+def test_with_a_model_that_copies():
     task, model = build(*ALL_MODELS["copying"])
-    begin = task.build_dataset_for_inference
-
-    def forget_and_begin(*args):
-        task.unknown_words = task.target_dictionary.unknown_words = UnknownWords()
-        return begin(*args)
-
-    monkeypatch.setattr(task.target_dictionary, "unknown_words", task.unknown_words)
-    monkeypatch.setattr(task, "unknown_words", task.unknown_words)
-    monkeypatch.setattr(task, "build_dataset_for_inference", forget_and_begin)
     suggester = Suggester(TABLE, TrainedModel(model, task), by_likelihood())
     assert_all_get_their_own(suggester, SESSIONS[:32])
 

@@ -245,7 +245,7 @@ def test_many_lines_are_measured_in_pieces(monkeypatch):
 
     lines, _ = random_pairs(5, 23)
     whole = source(lines).shapes
-    monkeypatch.setattr(flat_lines, "_AT_ONCE", 5)
+    monkeypatch.setattr(flat_lines, "_BATCH_SIZE", 5)
     for found, expected in zip(source(lines).shapes, whole):
         assert (found == expected).all()
 

@@ -57,7 +57,7 @@ def test_starts():
 
 
 def test_pieces_are_all_lines_once(monkeypatch):
-    monkeypatch.setattr(flat_lines, "_AT_ONCE", 4)
+    monkeypatch.setattr(flat_lines, "_BATCH_SIZE", 4)
     assert list(pieces(9)) == [(0, 4), (4, 8), (8, 9)]
     assert list(pieces(0)) == [(0, 0)]
 
@@ -83,6 +83,6 @@ def test_sessions_do_not_end_where_a_piece_does(tmp_path, monkeypatch, at_once, 
             DICTIONARY,
             binarised(tmp_path / "targets", targets, 100),
         )
-    monkeypatch.setattr(flat_lines, "_AT_ONCE", at_once)
+    monkeypatch.setattr(flat_lines, "_BATCH_SIZE", at_once)
     assert find_sessions(pairs).tolist() == expected.tolist()
     assert len(expected) < len(data)

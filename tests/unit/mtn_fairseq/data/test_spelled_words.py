@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mtn_fairseq.data.flat_lines import FlatLines, read_lines
 from mtn_fairseq.data.open_lines import OpenLines
 from mtn_fairseq.data.session_dictionary import SessionDictionary
-from mtn_fairseq.data.spelled_words import LONGEST, UNKNOWN_WORDS, UnknownWords, without_letters
+from mtn_fairseq.data.spelled_words import MAX_LENGTH, UNKNOWN_WORDS, UnknownWords, without_letters
 
 KNOWN = ["<q>", "<session>", "red", "car"]
 WORD = st.text(
@@ -109,10 +109,10 @@ def test_long_words_are_forgotten_sooner():
     assert words[words.index(f"{number:020000}")] == f"{number:020000}"
 
 
-@pytest.mark.parametrize("letter, most", [("x", LONGEST), ("é", LONGEST // 2)])
+@pytest.mark.parametrize("letter, most", [("x", MAX_LENGTH), ("é", MAX_LENGTH // 2)])
 def test_a_very_long_word_has_no_letters(letter, most):
     made = dictionary()
-    assert len(encode(f"red {letter * most} car", made)) == 4 + 2 * LONGEST
+    assert len(encode(f"red {letter * most} car", made)) == 4 + 2 * MAX_LENGTH
     assert encode(f"red {letter * (most + 1)} car", made).tolist() == [6, 3, 7, 2]
 
 

@@ -1,5 +1,6 @@
 """Training on whole sessions: the same pairs, the same loss, the same gradients."""
 
+import copy
 import inspect
 
 import numpy as np
@@ -106,10 +107,11 @@ def criterion(task, name):
     return LabelSmoothedCrossEntropyCriterion(task, False, 0.1)
 
 
-def loss_and_gradients(model, loss_of, batches):
+def loss_and_gradients(model, loss_of, batches, **how):
     model.zero_grad()
     total = 0.0
     for batch in batches:
+        batch["net_input"].update(how)
         loss, _, _ = loss_of(model, batch)
         loss.backward()
         total += loss.item()
@@ -133,7 +135,7 @@ def test_loss_and_gradients_are_those_of_the_pairs(name, with_history):
         alone = [pairs.collater([pairs[i]]) for i in range(len(pairs))]
         expected = loss_and_gradients(model, loss_of, alone)
         together = [whole.collater([whole[i] for i in range(len(whole))])]
-        found = loss_and_gradients(model, loss_of, together)
+        found = loss_and_gradients(model, loss_of, together, packed=True)
     finally:
         model.eval()
         for module, p in zip(dropouts, before):
@@ -173,15 +175,11 @@ def test_padding_never_reaches_the_output_layer(name):
     _, model = build(*ALL_MODELS[name])
     pairs = pairs_dataset(random_data(1))
     batch = pairs.collater([pairs[i] for i in range(len(pairs))])
-    model.train()
-    try:
-        logits, extra = model(**batch["net_input"])
-    finally:
-        model.eval()
+    logits, extra = model(**batch["net_input"], packed=True)
     assert logits.shape == (batch["ntokens"], len(DICTIONARY))
     target = model.get_targets(batch, (logits, extra))
     assert target.tolist() == batch["target"][batch["target"].ne(DICTIONARY.pad())].tolist()
-    # Outside training it is as everybody expects.
-    logits, extra = model(**batch["net_input"])
+    # Not asked for it, it is as everybody expects, in training too.
+    logits, extra = copy.deepcopy(model).train()(**batch["net_input"])
     assert logits.shape[:2] == batch["target"].shape
     assert model.get_targets(batch, (logits, extra)) is batch["target"]

@@ -21,6 +21,7 @@ from sessions import (
     build,
     codes,
     encode,
+    encoder_out_of,
     logits,
     make,
     outputs,
@@ -214,7 +215,7 @@ def gradients(model, sessions):
 
     hook = model.encoder.query_encoder.embed_tokens.register_forward_hook(keep)
     try:
-        encoder_out = model.encoder(*batch(sessions))
+        encoder_out = encoder_out_of(model, *batch(sessions))
     finally:
         hook.remove()
     (tokens,) = embeddings  # (n, C): without padding, in the order of the batch

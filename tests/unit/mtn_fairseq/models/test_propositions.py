@@ -23,7 +23,6 @@ from sessions import (
     Q,
     W,
     assert_close,
-    batch,
     build,
     codes,
     encode,
@@ -31,6 +30,7 @@ from sessions import (
     prefix,
     random_sessions,
     split_codes,
+    stock,
 )
 
 D = 16
@@ -303,8 +303,8 @@ def test_proposition_3_the_decoder(heads):
     model, _, _, decoder_layers = paper_model("--level-layers 1,1 --decoder-layers 3", heads)
     target = [EOS, W + 2, W + 3, W + 2, W + 8]
     with torch.no_grad():
-        encoder_out = model.encoder(*batch([DIFFERENT_LENGTHS]))
-        features = model.decoder.extract_features(torch.tensor([target]), encoder_out)[0][0]
+        encoder_out = encode(model, [DIFFERENT_LENGTHS])
+        features = model.decoder(torch.tensor([target]), encoder_out, features_only=True)[0][0]
         logits = model.decoder(torch.tensor([target]), encoder_out)[0][0]
     decoder = single_head_decoder if heads == 1 else multi_head_decoder
     Y_enc = encoder_out["encoder_out"][0][:, 0]
@@ -321,10 +321,10 @@ def test_proposition_3_valid_rows_know_no_later_target(heads):
     target, other = [EOS, W + 2, W + 3, W + 2, W + 8], [EOS, W + 9, W + 8, W + 7, W]
 
     def features(tokens):
-        return model.decoder.extract_features(torch.tensor([tokens]), encoder_out)[0][0]
+        return model.decoder(torch.tensor([tokens]), encoder_out, features_only=True)[0][0]
 
     with torch.no_grad():
-        encoder_out = model.encoder(*batch([DIFFERENT_LENGTHS]))
+        encoder_out = encode(model, [DIFFERENT_LENGTHS])
         whole = features(target)
         for t in range(1, len(target)):
             M = selection(t, len(target))
@@ -418,7 +418,8 @@ class Slowly:
             return self.encoder.norms[0](Y + top)
 
     def _query(self, query):
-        return self.encoder.query_encoder(torch.tensor([[*query[:-1], Q]]))["encoder_out"][0][:, 0]
+        query = torch.tensor([[*query[:-1], Q]])
+        return stock(self.encoder.query_encoder)(query)["encoder_out"][0][:, 0]
 
     def _unit(self, parts, level):
         """The codes (parts, C) of a unit of this level; of its tokens at level 1."""
@@ -431,7 +432,7 @@ class Slowly:
         x = x.unsqueeze(1)
         hidden = torch.ones(len(x), len(x)).triu(1).bool()
         for layer in encoder.layers:
-            x = layer(x, encoder_padding_mask=None, attn_mask=hidden)
+            x = stock(layer)(x, encoder_padding_mask=None, attn_mask=hidden)
         return (encoder.final_norm(x) if encoder.final_norm is not None else x)[:, 0]
 
     def _project(self, parts, level):

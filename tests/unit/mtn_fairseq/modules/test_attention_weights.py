@@ -51,8 +51,8 @@ def test_the_weights_reproduce_what_the_layers_put_out(norm):
         layers, given, put_out, session_attention(encoder, SOURCE)
     ):
         x = layer.self_attn_layer_norm(x) if norm else x
-        values = layer.self_attn.v_proj(x.squeeze(1))
-        assert_close(layer.self_attn.out_proj(weights @ values), mixed.squeeze(1))
+        values = layer.self_attn.v_proj(x)
+        assert_close(layer.self_attn.out_proj(weights @ values), mixed)
 
 
 def test_with_several_heads_it_is_their_mean():
@@ -60,7 +60,7 @@ def test_with_several_heads_it_is_their_mean():
     layer = encoder.levels[0].layers[0]
     [(x, *_)], _ = watch([layer], encoder)
     queries, keys = (
-        projection(x.squeeze(1)).chunk(2, dim=1)
+        projection(x).chunk(2, dim=1)
         for projection in (layer.self_attn.q_proj, layer.self_attn.k_proj)
     )
     heads = [

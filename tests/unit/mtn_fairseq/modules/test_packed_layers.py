@@ -4,7 +4,6 @@ import copy
 
 import pytest
 import torch
-from fairseq.models.transformer import TransformerDecoderBase, TransformerEncoderBase
 from fairseq.modules import FairseqDropout, MultiheadAttention
 from sessions import (
     ALL_MODELS,
@@ -16,10 +15,13 @@ from sessions import (
     assert_close,
     batch,
     build,
+    encoder_out_of,
     random_sessions,
+    stock,
     targets,
 )
 
+from mtn_fairseq.modules.encoded import Encoded
 from mtn_fairseq.modules.mtn_encoder import within_queries
 from mtn_fairseq.modules.packed_attention import AttentionPlan, Grid, PackedAttention, attend
 from mtn_fairseq.modules.session_layout import SessionLayout
@@ -29,8 +31,8 @@ from mtn_fairseq.modules.target_plans import plan_targets
 def test_grid_by_hand():
     grid = Grid.of(torch.tensor([0, 0, 0, 2, 2]), rows=3)
     tokens = torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0])
-    assert grid.lay_out(tokens, -1).tolist() == [[1, 2, 3], [-1, -1, -1], [4, 5, -1]]
-    assert grid.pick_up(grid.lay_out(tokens)).equal(tokens)
+    assert grid.pad(tokens, -1).tolist() == [[1, 2, 3], [-1, -1, -1], [4, 5, -1]]
+    assert grid.unpad(grid.pad(tokens)).equal(tokens)
 
 
 def test_target_plans_by_hand():
@@ -38,7 +40,8 @@ def test_target_plans_by_hand():
     q, end = 4, 2
     layout = SessionLayout(torch.tensor([[9, q, 8, 7, q, 6, end], [5, end, 1, 1, 1, 1, 1]]), [q], 1)
     real = torch.tensor([[True, True, False], [True, False, False], [True, True, True]])
-    plans = plan_targets(layout, real, torch.tensor([1, 2, 3]), last_query_only=False)
+    encoded = Encoded(torch.zeros(9, 4), layout)
+    plans = plan_targets(encoded, real, torch.tensor([1, 2, 3]))
     assert plans.position.tolist() == [0, 1, 0, 0, 1, 2]
     assert plans.among_targets.visible.int().tolist() == [
         [[1, 0, 0], [1, 1, 0], [0, 0, 1]],
@@ -49,7 +52,7 @@ def test_target_plans_by_hand():
         [seen_after_2, seen_after_2, [1] * 7],
         [[1, 1, 0, 0, 0, 0, 0]] * 3,
     ]
-    last_only = plan_targets(layout, real, torch.tensor([1, 2, 3]), last_query_only=True)
+    last_only = plan_targets(encoded._replace(last_query_only=True), real, torch.tensor([1, 2, 3]))
     assert last_only.to_source.visible[0].int().tolist() == [
         [0, 0, 1, 1, 1, 0, 0],
         [0, 0, 1, 1, 1, 0, 0],
@@ -63,9 +66,9 @@ def test_every_place_sees_something(last_query_only):
     src_tokens, _ = batch(random_sessions(6, 5))
     layout = SessionLayout(src_tokens, SEPARATORS, DICTIONARY.pad())
     real = torch.tensor([[True] * length + [False] * (5 - length) for length in (5, 2, 4, 1, 3)])
-    plans = plan_targets(layout, real, layout.last_row, last_query_only)
+    plans = plan_targets(Encoded(torch.zeros(1, 4), layout, last_query_only), real)
     for plan in (plans.among_targets, plans.to_source, within_queries(layout)):
-        assert not plan.asking.is_full
+        assert plan.query.place is not None
         assert plan.visible.any(2).all()
 
 
@@ -75,16 +78,18 @@ def test_attention_is_fairseqs(fused, monkeypatch):
     torch.manual_seed(1)
     ours = PackedAttention(8, 2, self_attention=True).double().eval()
     lengths = [3, 1, 5]
-    x = torch.randn(sum(lengths), 1, 8, dtype=torch.double)
+    x = torch.randn(sum(lengths), 8, dtype=torch.double)
     grid = Grid.of(torch.arange(3).repeat_interleave(torch.tensor(lengths)), 3)
-    exists = grid.lay_out(torch.ones(9, dtype=torch.bool), False)
+    exists = grid.pad(torch.ones(9, dtype=torch.bool), False)
     plan = AttentionPlan(grid, grid, exists.unsqueeze(1).expand(-1, 5, -1))
-    rows = grid.lay_out(x.squeeze(1)).transpose(0, 1)  # (length, rows, C)
+    rows = grid.pad(x).transpose(0, 1)  # (length, rows, C)
     expected, _ = MultiheadAttention.forward(ours, rows, rows, rows, ~exists, need_weights=False)
     if not fused:
         monkeypatch.delattr(torch.nn.functional, "scaled_dot_product_attention", raising=False)
-    found, _ = ours(x, x, x, plan)
-    assert_close(found.squeeze(1), grid.pick_up(expected.transpose(0, 1)))
+    found, weights = ours(x, x, plan, need_weights=True)
+    assert_close(found, grid.unpad(expected.transpose(0, 1)))
+    expected = MultiheadAttention.forward(ours, rows, rows, rows, ~exists)[1]
+    assert_close(grid.unpad(weights), grid.unpad(expected), 1e-6)
 
 
 @pytest.mark.parametrize("fused", [True, False])
@@ -95,13 +100,12 @@ def test_attention_dropout(packed, fused, monkeypatch):
         monkeypatch.delattr(torch.nn.functional, "scaled_dot_product_attention", raising=False)
     torch.manual_seed(1)
     attention = PackedAttention(8, 2, dropout=0.5, self_attention=True)
-    x = torch.randn(6, 1, 8) if packed else torch.randn(1, 6, 8)
-    grid = Grid.of(torch.tensor([0, 0, 0, 0, 1, 1]), 2)
-    plan = AttentionPlan(grid, grid, torch.ones(2, 4, 4, dtype=torch.bool))
+    x = torch.randn(6, 8)
+    grid = Grid.of(torch.tensor([0, 0, 0, 0, 1, 1]), 2) if packed else Grid(6, 1)
+    plan = AttentionPlan(grid, grid, None)
 
     def twice():
-        options = {"key_padding_mask": plan} if packed else {"incremental_state": {}}
-        return [attention(x, x, x, need_weights=False, **options)[0] for _ in range(2)]
+        return [attention(x, x, plan, None if packed else {})[0] for _ in range(2)]
 
     one, other = twice()
     assert not one.equal(other)
@@ -170,8 +174,7 @@ def test_a_decoder_of_packed_targets_is_fairseqs_own(name, left_pad):
     for row, length in enumerate([5, 2, 4, 1, 3]):
         prev[row, length:] = model.decoder.padding_idx
     found, _ = model(src_tokens, src_lengths, prev)
-    encoder_out = model.encoder(src_tokens, src_lengths=src_lengths)
-    expected, _ = TransformerDecoderBase.forward(model.decoder, prev, encoder_out)
+    expected, _ = stock(model.decoder)(prev, encoder_out_of(model, src_tokens, src_lengths))
     real = prev.ne(model.decoder.padding_idx)
     assert_close(found[real], expected[real], LOGIT_TOLERANCE)
 
@@ -188,5 +191,5 @@ def test_an_encoder_of_packed_queries_is_fairseqs_own(name):
     grid = Grid.of(layout.token_row, len(rows))
     exists = rows.ne(level_1.padding_idx)
     plan = AttentionPlan(grid, grid, exists.unsqueeze(1).expand(-1, grid.length, -1))
-    expected = TransformerEncoderBase.forward(level_1, rows)["encoder_out"][0].transpose(0, 1)
+    expected = stock(level_1)(rows)["encoder_out"][0].transpose(0, 1)
     assert_close(level_1.encode(tokens, layout.token_position, plan), expected[exists])

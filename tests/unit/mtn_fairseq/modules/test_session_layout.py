@@ -163,15 +163,15 @@ def test_padding_contributes_exactly_zero(projection):
 
 @pytest.mark.parametrize("projection", [VectorProjection(2), LinearProjection(2, 4)])
 def test_too_many_parts(projection):
-    with pytest.raises(ValueError, match=r"3 parts in a unit.* built for 2 .*--level-sizes"):
+    with pytest.raises(ValueError, match=r"3 parts per unit.* built for 2 .*--level-sizes"):
         projection(torch.zeros(1, 3, 4))
 
 
 def test_too_many_units():
-    level = MaskedLevel(2, None, torch.nn.ModuleList(), heads=1, dropout=0.0)
+    level = MaskedLevel("queries per session", 2, None, torch.nn.ModuleList(), dropout=0.0)
     visible = torch.ones(1, 3, 3).tril().bool()
     view = LevelView(torch.tensor([[0, 1, 2]]), visible)
-    with pytest.raises(ValueError, match=r"3 units.* built for 2 .*--level-sizes"):
+    with pytest.raises(ValueError, match=r"3 queries per session.* built for 2 .*--level-sizes"):
         level(torch.zeros(1, 3, 4), view)
 
 

@@ -5,16 +5,16 @@
 summed over the places of the session where the word stands.
 """
 
-from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 from fairseq.incremental_decoding_utils import FairseqIncrementalState
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .copy_mixture import FLOOR, add_copied
-from .copyable_words import NOTHING, Copyable
-from .packed_attention import Grid
+from ..modules.packed_attention import IncrementalState
+from .mixture import FLOOR, add_copied
+from .words import NO_COLUMN, Copyable
 
 _GENERATE = -2 * FLOOR  # log odds of the vocabulary where there is nothing to copy
 _NEVER = -3e4  # as a score it leaves nothing of its softmax, and is a number in half precision, too
@@ -25,8 +25,8 @@ class Copying(NamedTuple):
 
     gate: Tensor  # (…, 1) log odds of the vocabulary against copying
     share: Tensor  # (…, K) of copying: all of a word's at its first place, 0 at the others
-    columns: Tensor  # (…, K), or once a source; `NOTHING` where it is not the first of its word
-    words: Tensor  # (…, K), or once a source; `NOTHING` where none is seen
+    columns: Tensor  # (…, K), or once a source; `NO_COLUMN` where it is not the first of its word
+    words: Tensor  # (…, K), or once a source; `NO_COLUMN` where none is seen
 
     def mix(self, logits: Tensor) -> Tensor:
         """Logits (…, V) -> log probabilities (…, V + SLOTS) of the mixture.
@@ -48,6 +48,10 @@ class Copying(NamedTuple):
         """The same, with columns and words of each."""
         columns, words = (part.expand_as(self.share) for part in (self.columns, self.words))
         return self._replace(columns=columns, words=words)
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Copying":
+        """The same, of positions in other places."""
+        return Copying(*map(function, self))
 
     @property
     def log_share(self) -> Tensor:
@@ -83,6 +87,7 @@ class Pointer(FairseqIncrementalState, nn.Module):
         hierarchical: whether sources come query by query
     """
 
+    once_per_session = True  # its memory, for all hypotheses
     get_incremental_state: Callable[..., Optional[Dict[str, Tensor]]]  # fairseq's have no types
     set_incremental_state: Callable[..., None]
 
@@ -94,17 +99,16 @@ class Pointer(FairseqIncrementalState, nn.Module):
         self.which_query = nn.Linear(features, size) if hierarchical else None
         self.query_key = nn.Linear(codes, size, bias=False) if hierarchical else None
         self.gate = nn.Linear(features, 1)
-        self.beam_size = 1
 
     def remember(self, source: Copyable) -> Memory:
         columns = source.columns.flatten(1)
-        exists = columns.ne(NOTHING)
+        exists = columns.ne(NO_COLUMN)
         same = columns.unsqueeze(2).eq(columns.unsqueeze(1))
         is_first = ~same.tril(-1).any(2)
         to_first = same & (is_first & exists).unsqueeze(1)
-        words = _asked_for(self.which_word, self.word_key(source.codes.flatten(1, 2)), exists)
+        words = _keys(self.which_word, self.word_key(source.codes.flatten(1, 2)), exists)
         has_words = exists.view_as(source.columns).any(2)
-        queries = self._queries_asked_for(source.query_codes, has_words)
+        queries = self._query_keys(source.query_codes, has_words)
         nothing = ~has_words.any(1, keepdim=True)
         gate = self.gate.weight.masked_fill(nothing.unsqueeze(2), 0)
         gate_start = self.gate.bias.masked_fill(nothing, _GENERATE)
@@ -112,16 +116,43 @@ class Pointer(FairseqIncrementalState, nn.Module):
         return Memory(
             keys.transpose(1, 2),
             start.unsqueeze(1),
-            columns.masked_fill(~is_first, NOTHING).unsqueeze(1),
-            source.words.flatten(1).masked_fill(~exists, NOTHING).unsqueeze(1),
+            columns.masked_fill(~is_first, NO_COLUMN).unsqueeze(1),
+            source.words.flatten(1).masked_fill(~exists, NO_COLUMN).unsqueeze(1),
             to_first.to(keys),
         )
 
-    def _queries_asked_for(self, codes: Tensor, has_words: Tensor) -> Tuple[Tensor, Tensor]:
+    def _query_keys(self, codes: Tensor, has_words: Tensor) -> Tuple[Tensor, Tensor]:
         if self.which_query is None or self.query_key is None:  # there is but one
             keys = codes.new_zeros(*has_words.shape, self.which_word.in_features)
             return keys, keys[..., 0].masked_fill(~has_words, _NEVER)
-        return _asked_for(self.which_query, self.query_key(codes), has_words)
+        return _keys(self.which_query, self.query_key(codes), has_words)
+
+    def forward(
+        self,
+        features: Tensor,
+        source: Sequence[Tensor],
+        newest: Optional[Tensor] = None,
+        incremental_state: Optional[IncrementalState] = None,
+    ) -> Copying:
+        """features (B, A, F): of A target positions per source -> (B, A, …), columns (B, 1, K)
+
+        Args:
+            source: the parts of `Copyable`; with a state, read once: its memory goes through beam
+                search with the hypotheses, R / B of each source in features (R, 1, F)
+            newest: (B, A) the last query of its source that each position knows of; all, if not
+                given
+        """
+        kept = None
+        if incremental_state is not None:
+            kept = self.get_incremental_state(incremental_state, "memory")
+        memory = self.remember(Copyable(*source)) if kept is None else Memory(**kept)
+        if incremental_state is not None and kept is None:
+            self.set_incremental_state(incremental_state, "memory", memory._asdict())
+        seen = None
+        if newest is not None:
+            query = torch.arange(Copyable(*source).columns.size(1), device=newest.device)
+            seen = query.le(newest.unsqueeze(2))
+        return self.point(features.view(len(memory.words), -1, features.size(-1)), memory, seen)
 
     def point(self, features: Tensor, memory: Memory, seen: Optional[Tensor] = None) -> Copying:
         """features (B, A, F): of A target positions a source -> (B, A, …), columns (B, 1, K)
@@ -140,75 +171,27 @@ class Pointer(FairseqIncrementalState, nn.Module):
             query = query.masked_fill(~seen, _NEVER)
             gate = gate.masked_fill(query.amax(2, keepdim=True).lt(_NEVER / 2), _GENERATE)
             words = words.view(len(words), 1, queries, -1)
-            words = words.masked_fill(~seen.unsqueeze(3), NOTHING).flatten(2)
+            words = words.masked_fill(~seen.unsqueeze(3), NO_COLUMN).flatten(2)
             share = share * seen.unsqueeze(3)
         if queries > 1:
             share = share * query.softmax(2).unsqueeze(3)
         share = torch.bmm(share.flatten(2), memory.to_first)
         return Copying(gate, share, memory.columns, words)
 
-    def point_packed(
-        self, features: Tensor, source: Copyable, asking: Grid, newest: Tensor
-    ) -> Copying:
-        """features (R, F) -> (R, …)
-
-        Args:
-            newest: (R,) the last query of its source that each position knows of
-        """
-        memory = self.remember(source)
-        query = torch.arange(source.columns.size(1), device=newest.device)
-        seen = query.le(asking.lay_out(newest).unsqueeze(2))
-        copying = self.point(asking.lay_out(features), memory, seen).each_position()
-        return Copying(*map(asking.pick_up, copying))
-
-    def point_next(
-        self,
-        features: Tensor,
-        encoder_out: Dict[str, List[Tensor]],
-        incremental_state: Optional[Dict[str, Dict[str, Optional[Tensor]]]],
-    ) -> Copying:
-        """features (R, T', F) -> (R, T', …)
-
-        In beam search, R / B hypotheses of each source -> (B, R / B, …), columns (B, 1, K). What is
-        copyable is read once; then its memory goes through the search with the hypotheses.
-        """
-        kept = None
-        if incremental_state is not None:
-            kept = self.get_incremental_state(incremental_state, "memory")
-        if kept is not None:
-            memory = Memory(**kept)
-        else:
-            memory = self.remember(Copyable(*encoder_out["copyable"]))
-            if incremental_state is not None:
-                self.set_incremental_state(incremental_state, "memory", memory._asdict())
-        together = features.view(len(memory.words), -1, features.size(-1))
-        copying = self.point(together, memory)
-        return copying.each_position() if incremental_state is None else copying
-
-    def set_beam_size(self, beam_size: int) -> None:
-        """How many hypotheses of a source stand side by side on one memory of it."""
-        self.beam_size = beam_size
-
     def reorder_incremental_state(
-        self, incremental_state: Dict[str, Dict[str, Optional[Tensor]]], new_order: Tensor
+        self, incremental_state: IncrementalState, new_order: Tensor
     ) -> None:
         memory = self.get_incremental_state(incremental_state, "memory")
-        if memory is None:
-            return
-        if self.beam_size > 1:  # hypotheses change places within their source only
-            if len(memory["words"]) * self.beam_size == len(new_order):
-                return
-            first = new_order.view(-1, self.beam_size)[:, 0]
-            new_order = torch.div(first, self.beam_size, rounding_mode="floor")
-        moved = {name: part.index_select(0, new_order) for name, part in memory.items()}
-        self.set_incremental_state(incremental_state, "memory", moved)
+        if memory is not None:
+            moved = {name: part.index_select(0, new_order) for name, part in memory.items()}
+            self.set_incremental_state(incremental_state, "memory", moved)
 
 
-def _asked_for(asking: nn.Linear, keys: Tensor, exists: Tensor) -> Tuple[Tensor, Tensor]:
+def _keys(query: nn.Linear, keys: Tensor, exists: Tensor) -> Tuple[Tensor, Tensor]:
     """(B, N, D), (B, N) -> (B, N, F), (B, N): what features are multiplied by, and what is added.
 
     (W f + b) · k is f · (Wᵀ k) + b · k, and so each step of a beam search need not compute W f.
     """
     keys = keys * keys.size(-1) ** -0.5
-    start = keys @ asking.bias
-    return keys @ asking.weight, start.masked_fill(~exists, _NEVER)
+    start = keys @ query.bias
+    return keys @ query.weight, start.masked_fill(~exists, _NEVER)

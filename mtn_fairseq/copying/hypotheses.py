@@ -1,13 +1,12 @@
-"""Between words and the columns that a model which copies has for them (see `copyable_words`)."""
+"""Between words and the columns that a model which copies has for them (see `words`)."""
 
-from typing import List
+from typing import Any, Dict, List
 
 import torch
 from fairseq.models import FairseqEncoderDecoderModel
 from torch import Tensor
 
-from ..modules.copyable_words import Columns
-from .without_unknown import Hypotheses
+from .words import Columns
 
 
 def columns_of(
@@ -20,7 +19,7 @@ def columns_of(
     return torch.stack([model.columns_of(src_tokens, target) for model in models]).amax(0)
 
 
-def put_words(found: Hypotheses, src_tokens: Tensor, columns: Columns) -> None:
+def put_words(found: List[List[Dict[str, Any]]], src_tokens: Tensor, columns: Columns) -> None:
     """In the place of columns, in the hypotheses of each of the sources (B, T)."""
     hypotheses = [hypothesis for each in found for hypothesis in each]
     if not hypotheses:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from .copyable_words import SLOTS
+from .words import SLOTS
 
 FLOOR = -60.0  # log of "never": finite, because label smoothing adds up all columns
 

@@ -24,6 +24,7 @@ from sessions import (
     batch,
     build,
     encode,
+    encoder_out_of,
     flat,
     logits,
     make,
@@ -33,12 +34,12 @@ from sessions import (
 )
 from whole_session_data import pairs_dataset, unrolled
 
+from mtn_fairseq.copying.mixture import FLOOR, add_copied
+from mtn_fairseq.copying.pointer import Pointer
+from mtn_fairseq.copying.words import NO_COLUMN, SLOTS, Columns, Copyable
 from mtn_fairseq.data.spelled_words import UNKNOWN_WORDS
 from mtn_fairseq.data.whole_sessions import WholeSessionDataset
 from mtn_fairseq.generation.narrow_beam_search import NarrowSequenceGenerator
-from mtn_fairseq.modules.copy_mixture import FLOOR, add_copied
-from mtn_fairseq.modules.copyable_words import NOTHING, SLOTS, Columns, Copyable
-from mtn_fairseq.modules.pointer import Pointer
 
 V, UNK = len(DICTIONARY), DICTIONARY.unk()
 X, Y, Z = (UNKNOWN_WORDS + number for number in (7, 3, 1 << 29))
@@ -124,7 +125,7 @@ def test_columns_stay_while_a_session_grows():
 
 def test_more_unknown_words_than_slots():
     source = torch.arange(UNKNOWN_WORDS, UNKNOWN_WORDS + SLOTS + 2).unsqueeze(0)
-    assert COLUMNS.of(source).tolist() == [[*range(V, V + SLOTS), NOTHING, NOTHING]]
+    assert COLUMNS.of(source).tolist() == [[*range(V, V + SLOTS), NO_COLUMN, NO_COLUMN]]
     assert COLUMNS.of_targets(source, source, UNK)[0, -2:].tolist() == [UNK, UNK]
 
 
@@ -134,7 +135,7 @@ def test_more_unknown_words_than_slots():
 def slow_distribution(model, session, target):
     """P(word) of each target position, as a dictionary, straight from the formula."""
     source, lengths = batch([session])
-    encoder_out = model.encoder(source, lengths)
+    encoder_out = encoder_out_of(model, source, lengths)
     features = model.decoder(torch.tensor([target]), encoder_out, features_only=True)[0][0]
     codes, words, _, _ = (part[0] for part in encoder_out["copyable"])  # a row a query
     pointer = model.decoder.pointer
@@ -181,7 +182,7 @@ def test_the_mixture_and_its_gradients_are_those_of_the_formula(model):
     columns = COLUMNS.of(source)[0].tolist()
     slots = {word: column for word, column in zip(source[0].tolist(), columns) if column >= V}
     found = model.get_normalized_probs(
-        model(source, lengths, torch.tensor([target])), log_probs=True
+        model(source, lengths, torch.tensor([target]), packed=True), log_probs=True
     )
     expected = torch.full_like(found, FLOOR)
     for row, share in enumerate(slow_distribution(model, session, target)):
@@ -211,9 +212,9 @@ def test_gradients_of_the_fast_mixture(seed, rows, places):
     copied = (torch.randn(rows, places, dtype=torch.double) - 2).requires_grad_()
     columns = torch.stack([torch.randperm(V + SLOTS)[:places] for _ in range(rows)])
     real = torch.rand(rows, places) < 0.8
-    columns = columns.masked_fill(~real, NOTHING)
+    columns = columns.masked_fill(~real, NO_COLUMN)
     if places:
-        real &= columns.ne(NOTHING)
+        real &= columns.ne(NO_COLUMN)
     found = add_copied(vocabulary, generating, copied, columns, real)
     slots = torch.full((rows, SLOTS), FLOOR, dtype=torch.double)
     plain = torch.cat([vocabulary + generating, slots], 1).exp()
@@ -230,7 +231,7 @@ def test_gradients_of_the_fast_mixture(seed, rows, places):
 @in_half_precision
 def test_gradients_in_half_precision_are_numbers():
     """A place without a word has no share, whose logarithm in half precision would be infinite."""
-    columns = torch.tensor([[[10, 11, NOTHING]]])
+    columns = torch.tensor([[[10, 11, NO_COLUMN]]])
     pointer = Pointer(8, 8, hierarchical=True).half()
     source = Copyable(torch.randn(1, 1, 3, 8).half(), columns, columns, torch.randn(1, 1, 8).half())
     copying = pointer.point(torch.randn(1, 2, 8).half(), pointer.remember(source))
@@ -258,7 +259,7 @@ def test_nothing_to_copy(model):
 @pytest.mark.parametrize("hierarchical", [True, False])
 def test_nothing_to_copy_in_any_precision(hierarchical):
     """As with --amp; and however much the gate would like to copy."""
-    nothing = torch.full((1, 1, 3), NOTHING)
+    nothing = torch.full((1, 1, 3), NO_COLUMN)
     pointer = Pointer(8, 8, hierarchical)
     with torch.no_grad():
         pointer.gate.weight.fill_(-300)
@@ -275,13 +276,13 @@ def test_nothing_to_copy_in_any_precision(hierarchical):
 
 
 def test_a_target_before_all_words_copies_none():
-    columns = torch.tensor([[[NOTHING, NOTHING], [10, 11]]])
+    columns = torch.tensor([[[NO_COLUMN, NO_COLUMN], [10, 11]]])
     pointer = Pointer(8, 8, hierarchical=True)
     source = Copyable(torch.randn(1, 2, 2, 8), columns, columns, torch.randn(1, 2, 8))
     seen = torch.tensor([[[True, False], [True, True]]])
     copying = pointer.point(torch.randn(1, 2, 8), pointer.remember(source), seen)
     assert copying.share[0, 0].tolist() == [0] * 4
-    assert copying.words[0].tolist() == [[NOTHING] * 4, [NOTHING, NOTHING, 10, 11]]
+    assert copying.words[0].tolist() == [[NO_COLUMN] * 4, [NO_COLUMN, NO_COLUMN, 10, 11]]
     assert copying.share[0, 1].sum().item() == pytest.approx(1)
 
 
@@ -393,7 +394,9 @@ def test_whole_sessions_are_their_pairs(hierarchy, smoothing):
     losses, gradients = [], []
     for lines in (dataset, WholeSessionDataset(dataset)):
         model.zero_grad()
-        loss, _, log = criterion(model, lines.collater([lines[i] for i in range(len(lines))]))
+        sample = lines.collater([lines[i] for i in range(len(lines))])
+        sample["net_input"]["packed"] = lines is not dataset
+        loss, _, log = criterion(model, sample)
         loss.backward()
         losses.append((loss.detach(), log["nll_loss"]))
         gradients.append(gradients_of(model))

@@ -5,16 +5,28 @@ that it does not have: the first such word of a session stands in the first slot
 columns of a session do not depend on its batch, and are the same while the session grows.
 """
 
-from typing import Dict, List, NamedTuple, Optional, Sequence
+from typing import List, NamedTuple, Optional, Sequence
 
 import torch
 from torch import Tensor
 
 from ..data.spelled_words import UNKNOWN_WORDS
-from .session_layout import SessionLayout
+from ..modules.session_layout import SessionLayout
 
 SLOTS = 64  # different unknown words of one session; in a longer one the rest are not copied
-NOTHING = 0  # <s>, which no source has: the column of what cannot be copied
+NO_COLUMN = 0  # <s>, which no source has: the column of what cannot be copied
+
+
+class Copyable(NamedTuple):
+    """What a decoder may copy: the words of each source, query by query.
+
+    A flat model takes all of a source for one query.
+    """
+
+    codes: Tensor  # (B, Q, L, C)
+    words: Tensor  # (B, Q, L) indices in the dictionary, or of unknown words
+    columns: Tensor  # (B, Q, L)
+    query_codes: Tensor  # (B, Q, C): of the token that ends each query
 
 
 class Columns:
@@ -30,7 +42,7 @@ class Columns:
         self.not_words = tuple(not_words)
 
     def of(self, src_tokens: Tensor) -> Tensor:
-        """(B, T) -> (B, T): the column of each word; `NOTHING` where there is none to copy."""
+        """(B, T) -> (B, T): the column of each word; `NO_COLUMN` where there is none to copy."""
         same = src_tokens.unsqueeze(2).eq(src_tokens.unsqueeze(1))  # (B, T, T)
         is_first = ~same.tril(-1).any(2)
         unknown = src_tokens.ge(UNKNOWN_WORDS)
@@ -39,14 +51,14 @@ class Columns:
         columns = torch.where(unknown, self.vocabulary + slot, src_tokens)
         too_many = unknown & slot.ge(SLOTS)
         not_a_word = torch.isin(src_tokens, src_tokens.new_tensor(self.not_words))
-        return columns.masked_fill(too_many | not_a_word, NOTHING)
+        return columns.masked_fill(too_many | not_a_word, NO_COLUMN)
 
     def of_part(self, src_tokens: Tensor, read: Tensor) -> Tensor:
         """(B, T), (B, T') -> (B, T'): likewise, of what a model reads of each source."""
         if read is src_tokens:  # all of it
             return self.of(src_tokens)
         same = read.unsqueeze(2).eq(src_tokens.unsqueeze(1))
-        return self.of(src_tokens).unsqueeze(1).masked_fill(~same, NOTHING).amax(2)
+        return self.of(src_tokens).unsqueeze(1).masked_fill(~same, NO_COLUMN).amax(2)
 
     def of_targets(
         self, src_tokens: Tensor, target: Tensor, unk: int, read: Optional[Tensor] = None
@@ -76,6 +88,21 @@ class Columns:
         place = here.eq(columns[slots].unsqueeze(1)).int().argmax(1)
         return columns.masked_scatter(slots, src_tokens[source, place])
 
+    def copyable_by_query(
+        self, src_tokens: Tensor, codes: Tensor, layout: SessionLayout
+    ) -> Copyable:
+        """src_tokens (B, T), and codes (n, C) of the real tokens"""
+        end = torch.bincount(layout.token_row).cumsum(0) - 1  # (N,) the last token of each query
+        both = torch.stack([src_tokens, self.of(src_tokens)], 2)[layout.tokens_exist]
+        words, columns = layout.slots(layout.rows(both, NO_COLUMN)).unbind(3)
+        return Copyable(layout.slots(layout.rows(codes)), words, columns, layout.slots(codes[end]))
+
+    def copyable_flat(self, src_tokens: Tensor, read: Tensor, codes: Tensor) -> Copyable:
+        """src_tokens (B, T), what a model reads of them (B, T'), and its codes (B, T', C)"""
+        columns = self.of_part(src_tokens, read)
+        codes, read, columns = (part.unsqueeze(1) for part in (codes, read, columns))
+        return Copyable(codes, read, columns, codes[:, :, 0])
+
 
 def columns_of_targets(target: Tensor, words: Tensor, columns: Tensor, unk: int) -> Tensor:
     """target (…) -> (…): an unknown word is in its slot where it can be copied, else `<unk>`.
@@ -84,45 +111,7 @@ def columns_of_targets(target: Tensor, words: Tensor, columns: Tensor, unk: int)
         words: (…, K) indices of the words that each target token could be copied from
         columns: (…, K) and their columns
     """
-    here = words.eq(target.unsqueeze(-1)) & columns.ne(NOTHING)
-    copied = columns.masked_fill(~here, NOTHING).amax(-1)
+    here = words.eq(target.unsqueeze(-1)) & columns.ne(NO_COLUMN)
+    copied = columns.masked_fill(~here, NO_COLUMN).amax(-1)
     unknown = target.ge(UNKNOWN_WORDS)
-    return torch.where(unknown, copied.masked_fill(copied.eq(NOTHING), unk), target)
-
-
-class Copyable(NamedTuple):
-    """What a decoder may copy: the words of each source, query by query.
-
-    A flat model takes all of a source for one query.
-    """
-
-    codes: Tensor  # (B, Q, L, C)
-    words: Tensor  # (B, Q, L) indices in the dictionary, or of unknown words
-    columns: Tensor  # (B, Q, L)
-    query_codes: Tensor  # (B, Q, C): of the token that ends each query
-
-    @classmethod
-    def by_query(
-        cls, codes: Tensor, src_tokens: Tensor, columns: Tensor, layout: SessionLayout
-    ) -> "Copyable":
-        """codes (n, C), of the real tokens; src_tokens and columns (B, T)"""
-        end = torch.bincount(layout.token_row).cumsum(0) - 1  # (N,) the last token of each query
-        both = torch.stack([src_tokens, columns], 2)[layout.tokens_exist]
-        words, columns = layout.slots(layout.rows(both, NOTHING)).unbind(3)
-        return cls(layout.slots(layout.rows(codes)), words, columns, layout.slots(codes[end]))
-
-    @classmethod
-    def flat(cls, codes: Tensor, read: Tensor, columns: Tensor) -> "Copyable":
-        """codes (B, T, C), of the tokens that are read (B, T), and their columns (B, T)"""
-        codes, read, columns = (part.unsqueeze(1) for part in (codes, read, columns))
-        return cls(codes, read, columns, codes[:, :, 0])
-
-
-def with_copyable(
-    reordered: Dict[str, List[Tensor]], encoder_out: Dict[str, List[Tensor]], new_order: Tensor
-) -> Dict[str, List[Tensor]]:
-    """What beam search reorders, as fairseq's encoders do it, and what can be copied as well."""
-    if "copyable" not in encoder_out:
-        return reordered
-    parts = [part.index_select(0, new_order) for part in encoder_out["copyable"]]
-    return {**reordered, "copyable": parts}
+    return torch.where(unknown, copied.masked_fill(copied.eq(NO_COLUMN), unk), target)
