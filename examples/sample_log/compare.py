@@ -2,7 +2,7 @@
 """Every architecture on the sample log: the same data, sizes alike; LSTMs get more updates.
 
 Trains them one after another, asks each for suggestions, and writes curves.png and scores.json
-below --output. The counting yardsticks stand beside them.
+below --output. The counting baselines stand beside them.
 """
 
 import argparse

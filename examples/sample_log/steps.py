@@ -10,7 +10,7 @@ from typing import Dict, List, Optional
 
 from mtn_evaluation import Suggestions, read_generate_log, score
 from mtn_preprocess.commands.user_dir import plugin_folder
-from mtn_sample_log import Yardstick, read_pairs
+from mtn_sample_log import BestPossible, read_pairs
 
 ROOT = Path(__file__).resolve().parents[2]
 USER_DIR = "$(mtn-user-dir)"  # as it is printed
@@ -89,7 +89,7 @@ def suggest(run: Path, into: Path) -> List[Suggestions]:
 
 def measure(pairs: List[Suggestions], text: Path) -> Dict[str, float]:
     """Scores, and the best possible ones that the sample log knows."""
-    best = Yardstick().measure(read_pairs(str(text)))
+    best = BestPossible().measure(read_pairs(str(text)))
     assert len(pairs) == best.pairs, "every test pair is answered"
     return {
         **score(pairs),

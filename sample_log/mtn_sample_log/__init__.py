@@ -4,15 +4,15 @@
     behaviour, process     the law of a session: what is asked next, and how often
     writer                 logs drawn from that law, in AOL's format
     session_text           prepared text, read back
-    yardstick              the best possible scores, with the whole session or the last query only
+    best_possible            the best possible scores, with the whole session or the last query only
     cli                    mtn-sample-log
 
 Standard library only.
 """
 
+from .best_possible import Best, BestPossible, Rates
 from .process import Process
 from .session_text import read_pairs
 from .writer import LogWriter
-from .yardstick import Best, Rates, Yardstick
 
-__all__ = ["Best", "LogWriter", "Process", "Rates", "Yardstick", "read_pairs"]
+__all__ = ["Best", "BestPossible", "LogWriter", "Process", "Rates", "read_pairs"]

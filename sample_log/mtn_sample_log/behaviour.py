@@ -4,7 +4,7 @@ A searcher follows a *thread* most of the time, and which query continues the th
 whole session: after "london hotels", "paris" the thread is "paris hotels"; after "paris flights",
 "paris" it is the most popular thing not yet asked about paris. The rest of the time the searcher
 makes one of a few moves that people make anyhow. Both are functions of the visible queries alone,
-so the best possible prediction is known exactly (see `yardstick`).
+so the best possible prediction is known exactly (see `best_possible`).
 """
 
 from functools import lru_cache

@@ -12,9 +12,9 @@ from mtn_preprocess.commands.flag_types import at_least_0, at_least_1
 from mtn_preprocess.files.result_file import check_result_file, open_result_file
 from mtn_preprocess.files.standard_streams import standard_output
 
+from .best_possible import BestPossible, ImpossiblePair, Rates
 from .session_text import read_pairs
 from .writer import HEADER, LogWriter
-from .yardstick import ImpossiblePair, Rates, Yardstick
 
 DEFAULT_USERS = 2000  # about 10,000 sessions of 3 to 5 queries
 PROGRESS_EVERY = 1000
@@ -111,7 +111,7 @@ def _report(prefix: str, rates: Rates) -> str:
 def _measure(argv: List[str]) -> None:
     args = _yardstick_parser().parse_args(argv)
     try:
-        rates = Yardstick().measure(read_pairs(args.prefix), args.skip_impossible)
+        rates = BestPossible().measure(read_pairs(args.prefix), args.skip_impossible)
     except ImpossiblePair as error:
         place = f"{args.prefix}.session:{error.number}"
         raise ValueError(f"{place}: {error.reason} (--skip-impossible to go on)") from None

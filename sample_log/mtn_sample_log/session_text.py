@@ -1,4 +1,4 @@
-"""Prepared session text as the yardstick takes it."""
+"""Prepared session text as `best_possible` takes it."""
 
 from typing import Iterator, List, Tuple
 

@@ -7,7 +7,8 @@ misspelling. Aspects and members stand in order of popularity. Searchers go thro
 order, and through members in a ring, so the order is part of the process.
 
 Every topic has the same shape (two families of four, six aspects, two sites). This lets a small
-model learn behaviour once and use it everywhere, and lets the yardstick be computed once for all.
+model learn behaviour once and use it everywhere, and lets the best possible scores be computed
+once for all.
 """
 
 from typing import NamedTuple, Tuple

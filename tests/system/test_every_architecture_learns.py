@@ -13,7 +13,7 @@ import pytest
 from processes import PLUGIN, run
 
 from mtn_evaluation import read_generate_log, score
-from mtn_sample_log import Yardstick, read_pairs
+from mtn_sample_log import BestPossible, read_pairs
 from mtn_sample_log.process import Process
 from mtn_sample_log.topics import TOPICS
 from mtn_sample_log.world import World
@@ -88,7 +88,7 @@ def test_beats_counting(name, data, floor, process):
     )
     (data / f"{name}.log").write_text(generated.stdout, encoding="utf-8")
     scores = score(read_generate_log(str(data / f"{name}.log")))
-    best = Yardstick(process).measure(read_pairs(str(data / "text/test")))
+    best = BestPossible(process).measure(read_pairs(str(data / "text/test")))
     print(json.dumps({"scores": scores, "floor": floor, "best": best._asdict()}, indent=2))
     assert scores["exact"] > floor["exact"]
     assert scores["bleu"] > floor["bleu"]

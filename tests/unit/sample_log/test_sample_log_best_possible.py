@@ -1,4 +1,4 @@
-"""The yardstick against enumeration of whole sessions, and against large generated logs."""
+"""The best possible scores against enumeration of whole sessions, and against large logs."""
 
 from collections import Counter, defaultdict
 from math import sqrt
@@ -6,18 +6,18 @@ from math import sqrt
 import pytest
 from sample_log_helpers import pairs_of, sessions_of
 
-from mtn_sample_log import LogWriter, Process, Yardstick
+from mtn_sample_log import BestPossible, LogWriter, Process
+from mtn_sample_log.best_possible import ImpossiblePair
 from mtn_sample_log.process import SESSION_LENGTHS
 from mtn_sample_log.topics import Family, Member, Topic
 from mtn_sample_log.world import World
-from mtn_sample_log.yardstick import ImpossiblePair
 
 pytestmark = pytest.mark.unit
 
 
 @pytest.fixture(scope="module")
-def yardstick():
-    return Yardstick()
+def best():
+    return BestPossible()
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,8 @@ def pairs():
 
 
 @pytest.fixture(scope="module")
-def rates(yardstick, pairs):
-    return yardstick.measure(pairs)
+def rates(best, pairs):
+    return best.measure(pairs)
 
 
 @pytest.fixture(scope="module")
@@ -62,33 +62,33 @@ def test_equals_enumeration_of_whole_sessions(tiny):
                 joint[session[t - 1]][session[t]] += mass
                 whole[session[:t], session[t]] += mass
                 total += mass
-    yardstick = Yardstick(tiny)
+    best = BestPossible(tiny)
     for last, law in joint.items():
-        best = max(law.values()) / sum(law.values())
-        assert yardstick.last_query([last]).probability == pytest.approx(best)
+        likeliest = max(law.values()) / sum(law.values())
+        assert best.last_query([last]).probability == pytest.approx(likeliest)
     by_prefix = defaultdict(float)
     for (prefix, _), mass in whole.items():
         by_prefix[prefix] = max(by_prefix[prefix], mass)
     expected = sum(by_prefix.values()) / total
     last_only = sum(max(law.values()) for law in joint.values()) / total
-    assert yardstick.expected_rates() == pytest.approx((expected, last_only))
+    assert best.expected_rates() == pytest.approx((expected, last_only))
 
 
 def test_one_pair_per_session_by_hand(tiny):
     """With sessions of exactly two queries the last query is the whole session."""
-    yardstick = Yardstick(tiny, shortest=2, longest=2)
+    best = BestPossible(tiny, shortest=2, longest=2)
     for text in tiny.first_queries():
-        assert yardstick.last_query([text]) == pytest.approx(yardstick.whole_session([text]))
+        assert best.last_query([text]) == pytest.approx(best.whole_session([text]))
 
 
-def test_gap(yardstick):
-    whole, last = yardstick.expected_rates()
+def test_gap(best):
+    whole, last = best.expected_rates()
     assert 0.50 <= whole <= 0.65
     assert 0.25 <= last <= 0.35
     assert whole - last >= 0.2
 
 
-def test_last_query_law_agrees_with_frequencies(yardstick, pairs):
+def test_last_query_law_agrees_with_frequencies(best, pairs):
     following = defaultdict(Counter)
     for prefix, text in pairs:
         following[prefix[-1]][text] += 1
@@ -96,7 +96,7 @@ def test_last_query_law_agrees_with_frequencies(yardstick, pairs):
     for last, counts in following.items():
         n = sum(counts.values())
         if n >= 50:
-            query, p = yardstick.last_query([last])
+            query, p = best.last_query([last])
             squares.append((counts[query] - n * p) ** 2 / (n * p * (1 - p)))
     assert len(squares) > 200
     assert max(squares) < 5**2
@@ -104,22 +104,22 @@ def test_last_query_law_agrees_with_frequencies(yardstick, pairs):
     assert abs(sum(squares) / len(squares) - 1) < 5 * sqrt(2 / len(squares))
 
 
-def test_first_queries_agree_with_frequencies(yardstick, pairs):
-    law = yardstick.process.first_queries()
+def test_first_queries_agree_with_frequencies(best, pairs):
+    law = best.process.first_queries()
     counts = Counter(prefix[0] for prefix, _ in pairs if len(prefix) == 1)
     assert set(counts) <= set(law)
     assert sum(counts.values()) > 15_000
     kinds = {"head": 0.08, "alone": 0.42 * 0.8, "misspelt": 0.42 * 0.2, "aspect": 0.5}
     found = Counter()
     for text, count in counts.items():
-        query = yardstick.process.world.read([text]).queries[0]
+        query = best.process.world.read([text]).queries[0]
         found[{"entity": "alone", "typo": "misspelt"}.get(query.kind, query.kind)] += count
     n = sum(found.values())
     for kind, p in kinds.items():
         assert abs(found[kind] - n * p) < 5 * sqrt(n * p * (1 - p)), kind
 
 
-def test_ideal_predictors_reach_their_expectation(yardstick, pairs, rates):
+def test_ideal_predictors_reach_their_expectation(best, pairs, rates):
     assert rates.pairs == len(pairs)
     assert rates.skipped == 0, "every prefix of a prepared session is possible"
     error = 4 * 0.5 / sqrt(len(pairs))
@@ -127,7 +127,7 @@ def test_ideal_predictors_reach_their_expectation(yardstick, pairs, rates):
     assert abs(rates.actual_last_query - rates.expected_last_query) < error
     assert abs(rates.actual_last_and_place - rates.expected_last_and_place) < error
     # The pairs' own means are near the population's; sessions of a user are alike: wider.
-    assert yardstick.expected_rates() == pytest.approx(
+    assert best.expected_rates() == pytest.approx(
         (rates.expected_whole_session, rates.expected_last_query), abs=2 * error
     )
 
@@ -150,13 +150,13 @@ def test_no_predictor_from_the_last_query_and_its_place_does_better(pairs, rates
     assert rates.actual_last_query < rates.actual_last_and_place < rates.actual_whole_session
 
 
-def test_impossible_pairs(yardstick):
+def test_impossible_pairs(best):
     pairs = [(["london"], "london hotels"), (["london"], "unheard of"), (["hm"], "london")]
     with pytest.raises(ImpossiblePair, match=r"pair 2: .*'unheard of'"):
-        yardstick.measure(pairs)
-    rates = yardstick.measure(pairs, skip_impossible=True)
+        best.measure(pairs)
+    rates = best.measure(pairs, skip_impossible=True)
     assert (rates.pairs, rates.skipped) == (1, 2)
     with pytest.raises(ValueError, match="no pairs"):
-        yardstick.measure(pairs[1:], skip_impossible=True)
+        best.measure(pairs[1:], skip_impossible=True)
     with pytest.raises(ValueError, match="unheard of"):
-        yardstick.last_query(["unheard of"])
+        best.last_query(["unheard of"])

@@ -87,7 +87,7 @@ def _best(law: Dict[str, float], total: float = 1.0) -> Best:
     return Best(query, law[query] / total)
 
 
-class Yardstick:
+class BestPossible:
     """The best possible exact-match rates, for any prefix, any pairs, and on the whole."""
 
     def __init__(
