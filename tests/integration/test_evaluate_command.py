@@ -8,7 +8,7 @@ import pytest
 from processes import PLUGIN, SMALL, prepared, run, train
 
 COMMAND = f"{sys.executable} -m mtn_evaluation.commands.evaluate"
-YARDSTICK = f"{sys.executable} -m mtn_evaluation.commands.yardstick"
+YARDSTICK = f"{sys.executable} -m mtn_serving.commands.yardstick"
 # Where words and pieces of words take the same way.
 words_only = pytest.mark.parametrize("trained", [0], indirect=True, ids=["words"])
 SHORT = "--max-len-b 15"  # barely trained models would go on to fairseq's 200 tokens

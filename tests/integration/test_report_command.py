@@ -12,7 +12,7 @@ pytest.importorskip("matplotlib")
 
 REPORT = f"{sys.executable} -m mtn_report.command"
 EVALUATE = f"{sys.executable} -m mtn_evaluation.commands.evaluate"
-YARDSTICK = f"{sys.executable} -m mtn_evaluation.commands.yardstick"
+YARDSTICK = f"{sys.executable} -m mtn_serving.commands.yardstick"
 
 
 @pytest.fixture(scope="module")
