@@ -89,10 +89,7 @@ class NarrowSequenceGenerator(SequenceGenerator):
         except (AssertionError, RuntimeError) as error:
             if not _WITHOUT_SCORES.match(str(error)):
                 raise
-            raise InputError(
-                "the model's scores are not finite (NaN or infinite)",
-                "give an earlier checkpoint, or train again with a smaller --lr or a --clip-norm",
-            ) from error
+            raise _not_finite() from error
         # Copies are ordinary tensors; fairseq-generate changes some in place.
         return [
             [
@@ -127,8 +124,8 @@ class NarrowSequenceGenerator(SequenceGenerator):
 
         for step in range(max_len + 1):
             # Scores of the next word, of all hypotheses of a session together.
-            asked = tokens[:, : step + 1] if step else tokens[::beam, :1]
-            logits, copying = next_word(model, asked, encoder_out, state, self.temperature)
+            prefix = tokens[:, : step + 1] if step else tokens[::beam, :1]
+            logits, copying = next_word(model, prefix, encoder_out, state, self.temperature)
             copyable = copying and CopyableColumns.of(copying.columns, logits, copyable)
             lprobs, words = best_words(logits, self.words, copying, copyable)
             self._apply_rules(lprobs, step, max_len)
@@ -172,7 +169,8 @@ class NarrowSequenceGenerator(SequenceGenerator):
                         part[kept] for part in (best, word, row, ends, ended, src_lengths)
                     )
                     sessions = len(kept)
-            assert step < max_len, f"{step} < {max_len}"
+            if step == max_len:
+                raise _not_finite()
 
             # The first of the others go on.
             ends[:, :beam] |= ended
@@ -228,6 +226,13 @@ class NarrowSequenceGenerator(SequenceGenerator):
         if step + 1 == prefix_tokens.size(1):
             self.unk_penalty = self.penalty_behind_prefix
         return super()._prefix_tokens(step, lprobs, scores, tokens, prefix_tokens, beam_size)
+
+
+def _not_finite() -> InputError:
+    return InputError(
+        "the model's scores are not finite (NaN or infinite)",
+        "give an earlier checkpoint, or train again with a smaller --lr or a --clip-norm",
+    )
 
 
 def _shallow(module: Any) -> Any:
