@@ -2,10 +2,11 @@
 
 from pathlib import Path
 from time import perf_counter
-from typing import List, Tuple
+from typing import List, Optional, Tuple, Type
 
 import torch
 from fairseq import tasks
+from fairseq.sequence_generator import SequenceGenerator
 from training import configuration
 
 
@@ -20,10 +21,17 @@ class Decoding:
         batch: sessions at once
         beam: hypotheses of each
         words: of each answer
+        search: a generator in the place of the task's own
     """
 
     def __init__(
-        self, data: Path, flags: List[str], batch: int, beam: int = 5, words: int = 4
+        self,
+        data: Path,
+        flags: List[str],
+        batch: int,
+        beam: int = 5,
+        words: int = 4,
+        search: Optional[Type[SequenceGenerator]] = None,
     ) -> None:
         cfg = configuration(data, flags)
         torch.manual_seed(1)
@@ -32,7 +40,7 @@ class Decoding:
         self.model.prepare_for_inference_(cfg)
         cfg.generation.beam, cfg.generation.nbest = beam, beam
         cfg.generation.min_len, cfg.generation.max_len_b = words, words
-        self.generator = self.task.build_generator([self.model], cfg.generation)
+        self.generator = self.task.build_generator([self.model], cfg.generation, search)
         self.task.load_dataset("test")
         self.parameters = sum(p.numel() for p in self.model.parameters())
         dataset = self.task.dataset("test")

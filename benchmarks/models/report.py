@@ -7,6 +7,7 @@ from systems import (
     HLSTM,
     MTN,
     MTN_ADAPTIVE,
+    MTN_FAIRSEQ_SEARCH,
     MTN_QUERY,
     STOCK,
     STOCK_LSTM,
@@ -19,6 +20,7 @@ Rows = List[Dict[str, Any]]
 # Okabe and Ito's colours, which the colour-blind can tell apart; and shapes, for print.
 STYLES = {
     MTN: ("#0072B2", "o"),
+    MTN_FAIRSEQ_SEARCH: ("#000000", "h"),
     MTN_QUERY: ("#56B4E9", "v"),
     MTN_ADAPTIVE: ("#009E73", "s"),
     UNROLLED: ("#CC79A7", "D"),

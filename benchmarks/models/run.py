@@ -23,11 +23,13 @@ from typing import Any, Callable, Dict, Iterator, List
 import torch
 from corpus import Shape, write_corpus
 from decoding import Decoding
+from fairseq.sequence_generator import SequenceGenerator
 from measure import flops_per_second, matmul_flops_per_second, pairs_per_second, peak_gib, ratio
 from systems import (
     HLSTM,
     MTN,
     MTN_ADAPTIVE,
+    MTN_FAIRSEQ_SEARCH,
     MTN_QUERY,
     PAIRS,
     SIZES,
@@ -51,7 +53,7 @@ SMALLEST = min(SIZES)
 
 # Not all at the same time: at the largest size each has a gigabyte or two of weights and moments.
 TRAINED = ((STOCK, MTN, MTN_QUERY, UNROLLED), (STOCK, MTN_ADAPTIVE, UNROLLED_ADAPTIVE, HLSTM))
-ANSWERING = (MTN, MTN_QUERY, STOCK, STOCK_LSTM, HLSTM)
+ANSWERING = (MTN, MTN_FAIRSEQ_SEARCH, MTN_QUERY, STOCK, STOCK_LSTM, HLSTM)
 
 
 class Benchmark:
@@ -81,7 +83,12 @@ class Benchmark:
             with _corpus(Shape(words), sessions=200) as data:
                 for batch, rounds in ((64, self.rounds), (1, 5 * self.rounds)):
                     workers = {
-                        system: Decoding(data, flags_of(system, words, size, 4), batch)
+                        system: Decoding(
+                            data,
+                            flags_of(system, words, size, 4),
+                            batch,
+                            search=SequenceGenerator if system == MTN_FAIRSEQ_SEARCH else None,
+                        )
                         for system in ANSWERING
                     }
                     found += _rows(workers, rounds, STOCK, words=words, batch=batch)

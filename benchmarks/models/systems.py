@@ -4,6 +4,7 @@ from typing import Dict, List, NamedTuple, Optional
 
 MTN = "mtn"
 MTN_QUERY = "mtn, context query"
+MTN_FAIRSEQ_SEARCH = "mtn, fairseq's search"
 MTN_ADAPTIVE = "mtn, adaptive softmax"
 UNROLLED = "mtn, unrolled"
 UNROLLED_ADAPTIVE = "mtn, adaptive softmax, unrolled"
@@ -68,6 +69,7 @@ def flags_of(
     long = ["--max-source-positions", "1024"]
     each: Dict[str, List[str]] = {
         MTN: [*mtn, *TIED, *sessions],
+        MTN_FAIRSEQ_SEARCH: [*mtn, *TIED, *sessions],
         MTN_QUERY: [*mtn, *TIED, *sessions, "--decoder-context", "query"],
         MTN_ADAPTIVE: [*mtn, *sessions, *adaptive],
         UNROLLED_ADAPTIVE: [*mtn, *one_by_one, *adaptive],

@@ -17,7 +17,7 @@ from fairseq.data import Dictionary
 from fairseq.models import FairseqEncoderDecoderModel
 from fairseq.search import BeamSearch
 from fairseq.sequence_generator import SequenceGenerator
-from torch import Tensor, nn
+from torch import Tensor
 
 from mtn_preprocess.errors import InputError
 
@@ -89,10 +89,7 @@ class NarrowSequenceGenerator(SequenceGenerator):
         except (AssertionError, RuntimeError) as error:
             if not _WITHOUT_SCORES.match(str(error)):
                 raise
-            raise InputError(
-                "the model's scores are not finite (NaN or infinite)",
-                "give an earlier checkpoint, or train again with a smaller --lr or a --clip-norm",
-            ) from error
+            raise _not_finite() from error
         # Copies are ordinary tensors; fairseq-generate changes some in place.
         return [
             [
@@ -115,6 +112,8 @@ class NarrowSequenceGenerator(SequenceGenerator):
             max_len = int(src_lengths.max())
         assert self.min_len <= max_len, "min_len cannot be larger than max_len"
 
+        shares_codes = getattr(model.decoder, "codes_once_per_session", False)  # ours
+        no_weights = {"need_weights": False} if shares_codes else {}  # nobody asks for them
         encoder_out = model.encoder.forward_torchscript(net_input)
         state: IncrementalState = {}
         copyable: Optional[CopyableColumns] = None
@@ -127,8 +126,14 @@ class NarrowSequenceGenerator(SequenceGenerator):
 
         for step in range(max_len + 1):
             # Scores of the next word, of all hypotheses of a session together.
-            asked = tokens[:, : step + 1] if step else tokens[::beam, :1]
-            logits, copying = next_word(model, asked, encoder_out, state, self.temperature)
+            prefix = tokens[:, : step + 1] if step else tokens[::beam, :1]
+            logits, extra = model.decoder(
+                prefix, encoder_out=encoder_out, incremental_state=state, **no_weights
+            )
+            logits = logits[:, -1].float()
+            if self.temperature != 1:
+                logits = logits / self.temperature
+            copying = extra.get("copying") if isinstance(extra, dict) else None
             copyable = copying and CopyableColumns.of(copying.columns, logits, copyable)
             lprobs, words = best_words(logits, self.words, copying, copyable)
             self._apply_rules(lprobs, step, max_len)
@@ -172,7 +177,8 @@ class NarrowSequenceGenerator(SequenceGenerator):
                         part[kept] for part in (best, word, row, ends, ended, src_lengths)
                     )
                     sessions = len(kept)
-            assert step < max_len, f"{step} < {max_len}"
+            if step == max_len:
+                raise _not_finite()
 
             # The first of the others go on.
             ends[:, :beam] |= ended
@@ -190,7 +196,7 @@ class NarrowSequenceGenerator(SequenceGenerator):
                 if order is not None:
                     part.reorder_incremental_state(state, order)
             # The hypotheses of a session have the same codes, so these need not change places.
-            order = kept if _shares_codes(model) or (step and kept is None) else row
+            order = kept if shares_codes or (step and kept is None) else row
             if order is not None:
                 encoder_out = model.encoder.reorder_encoder_out(encoder_out, order)
 
@@ -230,31 +236,18 @@ class NarrowSequenceGenerator(SequenceGenerator):
         return super()._prefix_tokens(step, lprobs, scores, tokens, prefix_tokens, beam_size)
 
 
+def _not_finite() -> InputError:
+    return InputError(
+        "the model's scores are not finite (NaN or infinite)",
+        "give an earlier checkpoint, or train again with a smaller --lr or a --clip-norm",
+    )
+
+
 def _shallow(module: Any) -> Any:
     """The same parts; what is set in one is not set in the other."""
     own = copy.copy(module)
     own._modules = dict(module._modules)
     return own
-
-
-def next_word(
-    model: FairseqEncoderDecoderModel,
-    tokens: Tensor,
-    encoder_out: Any,
-    state: IncrementalState,
-    temperature: float,
-) -> Tuple[Tensor, Optional[Copying]]:
-    """(R, t) -> logits (R, V) of the next word, and how it may be copied."""
-    own = {"need_weights": False} if _shares_codes(model) else {}  # nobody asks for them
-    logits, extra = model.decoder(tokens, encoder_out=encoder_out, incremental_state=state, **own)
-    logits = logits[:, -1].float()
-    copying = extra.get("copying") if isinstance(extra, dict) else None
-    return (logits if temperature == 1 else logits / temperature), copying
-
-
-def _shares_codes(model: nn.Module) -> bool:
-    """Whether all hypotheses of a session read the same ones."""
-    return getattr(model.decoder, "codes_once_per_session", False)
 
 
 def best_words(

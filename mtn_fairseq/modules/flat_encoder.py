@@ -5,11 +5,10 @@ from typing import Any, Sequence
 import torch
 from torch import Tensor
 
-from .encoded import Encoded
+from .encoded import Encoded, SessionEncoder
 from .flat_source import flat_source
 from .packed_attention import AttentionPlan, Grid, position_in_row
 from .packed_layers import PackedEncoder
-from .session_encoder import SessionEncoder
 from .session_layout import SessionLayout
 
 

@@ -5,11 +5,10 @@ from typing import List, Sequence
 from fairseq.models import FairseqEncoder
 from torch import Tensor, nn
 
-from .encoded import Encoded
+from .encoded import Encoded, SessionEncoder
 from .limits import check_fits, counted_at
 from .packed_attention import AttentionPlan, Grid
 from .packed_layers import PackedEncoder
-from .session_encoder import SessionEncoder
 from .session_layout import SessionLayout, query_tokens
 from .unit_projection import parts_so_far
 
