@@ -4,7 +4,7 @@
 """
 
 from pathlib import Path
-from typing import Any, Callable, ContextManager, List, NamedTuple, Optional, Protocol, Sequence
+from typing import Any, Callable, List, NamedTuple, Optional, Protocol, Sequence
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class Scores(NamedTuple):
 class Engine(Protocol):
     text_settings: Optional[TextSettings]  # of the text that it was trained on, if known
     settings_file: Path  # that has them, for messages
-    lock: ContextManager[Any]  # held from `sources` until everything about them is known
+    """Several threads may ask it at once."""
 
     def sources(self, sessions: Sequence[str]) -> Sources:
         """A batch of sessions, as prepared text has them."""

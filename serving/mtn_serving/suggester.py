@@ -5,12 +5,9 @@ suggester = Suggester.load(model="checkpoint_best.pt", data="data-bin", counts="
 suggester.suggest(["cheap flights", "cheap flights paris"], n=5)
 """
 
-from contextlib import nullcontext
 from operator import index
 from pathlib import Path
 from typing import (
-    Any,
-    ContextManager,
     Iterator,
     List,
     NamedTuple,
@@ -70,7 +67,7 @@ class Suggester:
     """Any part may be missing; without a ranker, candidates come in the order of their sources.
 
     A ranker is to be used with the parts that it was fitted with, and knows the rest by itself.
-    Several threads may ask the same suggester. The model answers one batch at a time.
+    Several threads may ask the same suggester: it keeps nothing between calls.
 
     Args:
         table: what people asked next; without it, no counts and no edits
@@ -103,7 +100,6 @@ class Suggester:
         self.beam = None
         if trained is not None and BEAM in self.sources:
             self.beam = trained.beam_search(self.conditions.beam)
-        self._turn: ContextManager[Any] = nullcontext() if trained is None else trained.lock
 
     @classmethod
     def load(
@@ -176,20 +172,18 @@ class Suggester:
             yield from self._described(batch)
 
     def _candidates(self, lines: Sequence[str]) -> List[List[Candidate]]:
-        with self._turn:
-            sources = None
-            if self.trained is not None and self.beam is not None:
-                sources = self.trained.sources(lines)
-            return self._gather(lines, sources)
+        sources = None
+        if self.trained is not None and self.beam is not None:
+            sources = self.trained.sources(lines)
+        return self._gather(lines, sources)
 
     def _described(self, lines: Sequence[str]) -> List[Described]:
         scores: Sequence[Optional[Scores]] = [None] * len(lines)
-        with self._turn:
-            sources = None if self.trained is None else self.trained.sources(lines)
-            gathered = self._gather(lines, sources)
-            if self.trained is not None and sources is not None:
-                texts = [[each.text for each in candidates] for candidates in gathered]
-                scores = self.trained.scores(sources, texts)
+        sources = None if self.trained is None else self.trained.sources(lines)
+        gathered = self._gather(lines, sources)
+        if self.trained is not None and sources is not None:
+            texts = [[each.text for each in candidates] for candidates in gathered]
+            scores = self.trained.scores(sources, texts)
         return [
             Described(candidates, features(queries_of(line), candidates, self.table, of_session))
             for line, candidates, of_session in zip(lines, gathered, scores)

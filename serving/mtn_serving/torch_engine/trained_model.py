@@ -1,9 +1,8 @@
 """A trained model with its task, asked about sessions as text."""
 
 from argparse import Namespace
-from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, ContextManager, Dict, List, Sequence
+from typing import Any, Dict, List, Sequence
 
 import torch
 from fairseq import utils
@@ -23,8 +22,8 @@ from .candidate_scores import score_candidates
 class TrainedModel:
     """Text in, text and tensors out; in words, whatever the model's dictionary is made of.
 
-    Nothing is kept between calls, so several threads may ask: `lock` keeps nobody out. The words
-    of a batch that the dictionary lacks are part of `sources`.
+    Nothing is kept between calls, so several threads may ask. The words of a batch that the
+    dictionary lacks are part of `sources`.
 
     Args:
         model: as loaded
@@ -37,7 +36,6 @@ class TrainedModel:
         self.text_settings, self.settings_file = task.text_settings, task.settings_file
         self.pieces = task.build_bpe(Namespace(bpe=None))  # None where the data are in words
         self.on_gpu = next(model.parameters()).is_cuda
-        self.lock: ContextManager[Any] = nullcontext()
 
     @classmethod
     def load(cls, checkpoint: Path, data: Path, cpu: bool = True) -> "TrainedModel":
