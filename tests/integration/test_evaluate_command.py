@@ -20,7 +20,8 @@ def trained(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(f"pieces{request.param}")
     text, data = prepared(tmp_path_factory, users=60, pieces=request.param)
     sizes = " --level-sizes 40,10,5" if request.param else ""
-    train(data, folder / "save", f"{SMALL}{sizes} --max-update 150")
+    # Each epoch leaves a process that reads ahead; once, the training waits 40 s for them to end.
+    train(data, folder / "save", f"{SMALL}{sizes} --max-update 150 --num-workers 0")
     generate = (
         f"fairseq-generate {data} {PLUGIN} --path {folder}/save/checkpoint_last.pt --cpu"
         f" --batch-size 32 {SHORT}"
