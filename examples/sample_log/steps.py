@@ -14,8 +14,9 @@ from mtn_sample_log import BestPossible, read_pairs
 
 ROOT = Path(__file__).resolve().parents[2]
 USER_DIR = "$(mtn-user-dir)"  # as it is printed
-# Where other work keeps the cores busy, threads that wait for each other must not do so in a loop.
-SETTING = {"OMP_WAIT_POLICY": "PASSIVE"}
+# For busy cores: threads that wait for each other in a loop take the time of everybody. On idle
+# cores the loop is the faster way (docs/speed.md).
+BUSY = {"OMP_WAIT_POLICY": "PASSIVE"}
 PLUGIN = f'--user-dir "{USER_DIR}" --task session_to_query'
 
 # What of fairseq's long output a reader wants to see; all of it is kept in a file.
@@ -106,7 +107,8 @@ def title(text: str) -> None:
 
 def command(line: str, keep: Optional[Path] = None) -> None:
     """Print a command and run it; with `keep`, its whole output goes there, progress is shown."""
-    settings = SETTING if line.startswith(("fairseq-train", "fairseq-generate")) else {}
+    computes = line.startswith(("fairseq-train", "fairseq-generate"))
+    settings = BUSY if computes and os.getloadavg()[0] > (os.cpu_count() or 1) / 2 else {}
     print("$ " + "".join(f"{k}={v} " for k, v in settings.items()) + line, flush=True)
     words = [word.replace(USER_DIR, str(plugin_folder())) for word in shlex.split(line)]
     # The commands of the environment that runs this script, whether it is activated or not.

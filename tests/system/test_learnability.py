@@ -9,6 +9,7 @@ broken hierarchy cannot pass, even one that still lets the positions through.
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 
@@ -35,5 +36,5 @@ def test_beats_all_that_reads_the_last_query_only(tmp_path):
     assert scores["exact"] > scores["best_last_and_place"] + 2, scores
     # No model can beat the best possible but by luck: more means that the answer leaked.
     assert scores["exact"] < scores["best_whole_session"] + 5, scores
-    assert "$ OMP_WAIT_POLICY=PASSIVE fairseq-train" in done.stdout
+    assert re.search(r"^\$ (OMP_WAIT_POLICY=PASSIVE )?fairseq-train ", done.stdout, re.MULTILINE)
     assert done.stdout.count("asked next:") == 12
