@@ -108,7 +108,7 @@ def title(text: str) -> None:
 def command(line: str, keep: Optional[Path] = None) -> None:
     """Print a command and run it; with `keep`, its whole output goes there, progress is shown."""
     computes = line.startswith(("fairseq-train", "fairseq-generate"))
-    settings = BUSY if computes and os.getloadavg()[0] > (os.cpu_count() or 1) / 2 else {}
+    settings = BUSY if computes and os.getloadavg()[0] > 0.3 * (os.cpu_count() or 1) else {}
     print("$ " + "".join(f"{k}={v} " for k, v in settings.items()) + line, flush=True)
     words = [word.replace(USER_DIR, str(plugin_folder())) for word in shlex.split(line)]
     # The commands of the environment that runs this script, whether it is activated or not.
