@@ -8,11 +8,11 @@ from measure import Measurement
 OURS, OURS_IN_1_GIB = "log_to_sessions", "log_to_sessions, 1 GiB"
 YARDSTICK, PANDAS, SPARK = "read and sort", "pandas", "log_to_sessions on Spark"
 
-MOST_TIMES_READ_AND_SORT = 3
-MOST_GIB = 4
+MAX_TIMES_READ_AND_SORT = 3
+MAX_GIB = 4
 # Seconds per million rows, at the most rows against the fewest. Linear is 1, and sorting's n log n
 # from 1 to 36 million 1.26; quadratic would be 36.
-MOST_GROWTH = 1.5
+MAX_GROWTH = 1.5
 
 MILLION = 1_000_000
 
@@ -70,21 +70,21 @@ def verdicts(results: Results) -> List[Verdict]:
     growth = per_million[1] / per_million[0]
     return [
         Verdict(
-            times <= MOST_TIMES_READ_AND_SORT,
+            times <= MAX_TIMES_READ_AND_SORT,
             f"{times:.2f} times the time to read and sort {most.rows:,} rows "
-            f"(at most {MOST_TIMES_READ_AND_SORT})",
+            f"(at most {MAX_TIMES_READ_AND_SORT})",
         ),
-        Verdict(peak < MOST_GIB, f"{peak:.2f} GiB of memory at the peak (under {MOST_GIB})"),
+        Verdict(peak < MAX_GIB, f"{peak:.2f} GiB of memory at the peak (under {MAX_GIB})"),
         Verdict(
-            limited_peak < MOST_GIB,
-            f"{limited_peak:.2f} GiB with the limit at 1 GiB (under {MOST_GIB}), the same bytes, "
+            limited_peak < MAX_GIB,
+            f"{limited_peak:.2f} GiB with the limit at 1 GiB (under {MAX_GIB}), the same bytes, "
             f"in {limited.seconds / most.seconds:.2f} times the time",
         ),
         Verdict(
-            growth <= MOST_GROWTH,
+            growth <= MAX_GROWTH,
             f"{per_million[0]:.2f} seconds per million rows at {fewest.rows:,}, "
             f"{per_million[1]:.2f} at {most.rows:,}: {growth:.2f} times as many "
-            f"(at most {MOST_GROWTH}; {startup.seconds:.1f} seconds of start-up taken off)",
+            f"(at most {MAX_GROWTH}; {startup.seconds:.1f} seconds of start-up taken off)",
         ),
     ]
 
@@ -116,7 +116,7 @@ def plot(results: Results, path: Path) -> None:
         color="black",
         label="a straight line",
     )
-    memory.axhline(MOST_GIB, color="black", linestyle=":", label="bound")
+    memory.axhline(MAX_GIB, color="black", linestyle=":", label="bound")
     time.set(title="Time", ylabel="seconds", ylim=(0, None))
     memory.set(title="Peak memory", ylabel="GiB", ylim=(0, None))
     for axes in (time, memory):

@@ -22,7 +22,7 @@ from .unknown_words import UNKNOWN, RawText, UnknownAsToken, known_words
 
 SCHEMA = 1  # counts up when an entry changes its meaning or goes
 AT = (5, 10)
-FEW_PAIRS = 100  # below, the interval of a difference is no news
+MIN_PAIRS = 100  # below, the interval of a difference is no news
 
 Figures = Dict[str, Optional[float]]
 
@@ -98,7 +98,7 @@ def evaluate(
         notes += scored[system.name].notes
         say(f"{system.name}: {scored[system.name].result['nbest']} suggestions a pair at most")
     notes += _perplexity_notes([found.result for found in scored.values()])
-    if baselines and len(truth.pairs) < FEW_PAIRS:
+    if baselines and len(truth.pairs) < MIN_PAIRS:
         notes.append(f"Compared on {len(truth.pairs)} pairs: so few tell nothing of others.")
     comparisons: List[dict] = []
     for name in baselines:

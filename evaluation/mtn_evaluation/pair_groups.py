@@ -8,7 +8,7 @@ from mtn_preprocess.text.session_text import is_separator, queries_of
 from mtn_preprocess.text.text_checks import session_lines
 from mtn_preprocess.text.word_pieces import decode_pieces
 
-MOST = 10  # numbers from here on are one group
+MAX_NUMBER = 10  # numbers from here on are one group
 
 
 class Grouping(NamedTuple):
@@ -19,7 +19,7 @@ class Grouping(NamedTuple):
 
     @classmethod
     def by_number(cls, numbers: Sequence[int]) -> "Grouping":
-        labels = [_label(number) for number in range(MOST + 1)]
+        labels = [_label(number) for number in range(MAX_NUMBER + 1)]
         return cls.by_label([_label(number) for number in numbers], labels)
 
     @classmethod
@@ -71,4 +71,4 @@ def _all_queries(prefix: str) -> Iterator[str]:
 
 
 def _label(number: int) -> str:
-    return str(number) if number < MOST else f"{MOST}+"
+    return str(number) if number < MAX_NUMBER else f"{MAX_NUMBER}+"

@@ -15,7 +15,7 @@ SAMPLES = 1000
 SEED = 12345  # sacrebleu's
 CONFIDENCE = 95  # percent of the resampled differences that lie in the interval
 NOT_COMPARED = ("length",)  # longer is not better
-_AT_ONCE = 32  # resamples
+_BATCH_SIZE = 32  # resamples
 _DIGITS = 9  # of a difference in percent: the mean of three equal figures differs from them by less
 
 
@@ -76,8 +76,8 @@ def _resampled_totals(runs: np.ndarray, samples: int, seed: int) -> np.ndarray:
     joined = np.concatenate(list(runs), axis=1)
     pairs = len(joined)
     totals = np.empty((samples, joined.shape[1]))
-    for start in range(0, samples, _AT_ONCE):
-        some = totals[start : start + _AT_ONCE]
+    for start in range(0, samples, _BATCH_SIZE):
+        some = totals[start : start + _BATCH_SIZE]
         draws = (random.choice(pairs, size=pairs) for _ in some)
         times = np.stack([np.bincount(draw, minlength=pairs) for draw in draws])
         some[:] = times.astype(joined.dtype) @ joined

@@ -12,7 +12,7 @@ _PAIRS = f"{_SMOOTHED} --batch-size 82"
 BEAM = 10
 
 RATES = (0.004, 0.008)  # and on, halved or doubled, as long as the last one is the best
-SMALLEST_RATE, LARGEST_RATE = 0.0005, 0.064
+MIN_RATE, MAX_RATE = 0.0005, 0.064
 _WHILE_TRYING_RATES = 0.1  # the dropout
 
 
@@ -246,8 +246,8 @@ def next_rates(losses: Dict[Settings, float]) -> List[Settings]:
     if math.isinf(losses[best]):  # all diverged, and only a lower rate may not
         best = min(losses)
     tried = [settings.rate for settings in losses]
-    if best.rate == max(tried) < LARGEST_RATE:
+    if best.rate == max(tried) < MAX_RATE:
         return [best._replace(rate=2 * best.rate)]
-    if best.rate == min(tried) > SMALLEST_RATE:
+    if best.rate == min(tried) > MIN_RATE:
         return [best._replace(rate=best.rate / 2)]
     return []

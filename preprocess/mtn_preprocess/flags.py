@@ -22,7 +22,7 @@ from mtn_preprocess.rules import Rules
 from mtn_preprocess.text.text_settings import CHARACTERS
 from mtn_preprocess.text.typed_queries import is_pattern, normalise
 
-_MOST_THREADS = 1024
+_MAX_THREADS = 1024
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ def _add_engine(group: argparse._ArgumentGroup) -> None:
     )
     add(
         "--threads",
-        type=at_least(1, _MOST_THREADS),
+        type=at_least(1, _MAX_THREADS),
         metavar="N",
         help="for DuckDB; all cores if not said",
     )

@@ -47,7 +47,7 @@ OUR_FILES = {
     display_forms.NAME,
 }
 
-_FEW = 50  # sessions: scores on fewer say little
+_MIN_SESSIONS = 50  # sessions: scores on fewer say little
 _LARGE_SHARE = 10  # percent: a split of more would take too much from training
 
 
@@ -171,7 +171,7 @@ def _small_splits(files: SessionFiles, rules: Rules) -> Iterator[str]:
     total = sum(files.sessions.values())
     for name, share in zip(SPLITS, rules.split):
         number = files.sessions[name]
-        if name == "train" or name not in files.splits or number >= _FEW:
+        if name == "train" or name not in files.splits or number >= _MIN_SESSIONS:
             continue
         remedy = "take a longer log"
         if share < _LARGE_SHARE:

@@ -15,7 +15,7 @@ from mtn_preprocess.text.session_text import is_separator, split_units
 from mtn_preprocess.text.typed_queries import EMAIL, NUMBER
 from mtn_preprocess.text.word_pieces import MODEL, WORD_START, PieceEncoder
 
-_MOST_WORDS = 500_000  # the commonest; of them the model is made within minutes and 1 GB
+_MAX_WORDS = 500_000  # the commonest; of them the model is made within minutes and 1 GB
 
 
 def encode_in_subwords(folder: Path, size: int, splits: Sequence[str]) -> Dict[str, int]:
@@ -49,7 +49,7 @@ def count_words(path: Path) -> Counter:
 def train_model(words: Counter, size: int) -> bytes:
     """A sentencepiece model that depends on the counts of words only: no piece crosses a space."""
     masks = {NUMBER, EMAIL} & words.keys()
-    common = sorted(words.keys() - masks, key=lambda word: (-words[word], word))[:_MOST_WORDS]
+    common = sorted(words.keys() - masks, key=lambda word: (-words[word], word))[:_MAX_WORDS]
     model = BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(

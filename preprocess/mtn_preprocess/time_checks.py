@@ -22,7 +22,7 @@ _COMMON = (
     "%Y%m%d%H%M%S",
     "%Y%m%d %H:%M:%S",
 )
-_MOST_MISSES = 0.1  # of the values that a likely format cannot read
+_MAX_MISSES = 0.1  # of the values that a likely format cannot read
 _SHORTER = 3  # so many times shorter is a log whose days and months were taken for each other
 
 _EPOCHS = {"epoch": (r"[0-9]{1,11}(?:\.[0-9]*)?", 1), "epoch-ms": (r"[0-9]{4,14}", 1000)}
@@ -61,7 +61,7 @@ def likely_formats(values: Sequence[str], times: TimeRange) -> List[str]:
 
 
 def _reads(time_format: str, values: Sequence[str], times: TimeRange) -> bool:
-    allowed = int(_MOST_MISSES * len(values))
+    allowed = int(_MAX_MISSES * len(values))
     for value in values:
         seconds = seconds_of(value, time_format)
         if seconds is None or not times.start <= seconds < times.end:

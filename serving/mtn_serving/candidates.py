@@ -9,7 +9,7 @@ from .next_queries import NextQueries
 
 # In the order in which they come where no ranker is at hand.
 COUNTS, BEAM, EDITS, SESSION = SOURCES = ("counts", "beam", "edits", "session")
-MOST_COUNTED = 20
+MAX_COUNTED = 20
 
 # Which field of a candidate tells that a source has it.
 FIELD_OF = {COUNTS: "counted", BEAM: "hypothesis", EDITS: "edit", SESSION: "queries_ago"}
@@ -43,7 +43,7 @@ def gather(
     """
     found: Dict[str, Dict[str, int]] = {}
     if COUNTS in sources and table is not None:
-        _add(found, "counted", [text for text, _ in table.suggest(session, MOST_COUNTED)])
+        _add(found, "counted", [text for text, _ in table.suggest(session, MAX_COUNTED)])
     if BEAM in sources:
         _add(found, "hypothesis", [text for text in beam if not _stutters(text, session, table)])
     if EDITS in sources and table is not None:

@@ -18,11 +18,11 @@ from .ranked_lists import RankedLists
 from .text_pool import TextPool
 from .word_changes import change_between
 
-LONGEST_CONTEXT = 3  # queries
-MOST_QUERIES_OF_WORD = 100
-FEWEST_CHANGES = 2  # pairs of queries that a change was seen in; most are seen in one only
+MAX_CONTEXT = 3  # queries
+MAX_QUERIES_OF_WORD = 100
+MIN_CHANGES = 2  # pairs of queries that a change was seen in; most are seen in one only
 
-MOST_USERS = 1 << 32
+MAX_USERS = 1 << 32
 
 _NONE = -1
 
@@ -31,7 +31,7 @@ def count_next_queries(
     pairs: Iterable[Pair],
     users: Optional[Iterable[int]] = None,
     min_users: int = 1,
-    longest: int = LONGEST_CONTEXT,
+    longest: int = MAX_CONTEXT,
     text: Optional[TextSettings] = None,
     forms: Optional[Mapping[str, str]] = None,
 ) -> NextQueries:
@@ -211,7 +211,7 @@ def _rank_changes(changes: List[Tuple[str, str]], words: TextPool) -> RankedList
     added = [place[change[1]] for change in changes]
     packed = (np.asarray(removed, dtype=np.uint64) << np.uint64(32)) | np.asarray(added, np.uint64)
     events, counts = np.unique(packed, return_counts=True)
-    often = counts >= FEWEST_CHANGES
+    often = counts >= MIN_CHANGES
     events, counts = events[often], counts[often]
     halves = events >> np.uint64(32), events & np.uint64(0xFFFFFFFF)
     return RankedLists.rank(*halves, counts, len(words))
@@ -227,5 +227,5 @@ def _queries_of_word(queries: TextPool, words: TextPool, asked: np.ndarray) -> R
             items.append(number)
     numbers = np.asarray(items)
     return RankedLists.rank(
-        np.asarray(keys), numbers, asked[numbers], len(words), MOST_QUERIES_OF_WORD
+        np.asarray(keys), numbers, asked[numbers], len(words), MAX_QUERIES_OF_WORD
     )

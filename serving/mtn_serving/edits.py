@@ -16,9 +16,9 @@ import numpy as np
 
 from .next_queries import NextQueries
 
-MOST_CHANGES = 3  # of each stretch of words
-MOST_LIKE_IT = 10  # queries that people ask
-MOST_WORDS = 12  # of a query that is edited; what is pasted may have hundreds
+MAX_CHANGES = 3  # of each stretch of words
+MAX_SIMILAR = 10  # queries that people ask
+MAX_WORDS = 12  # of a query that is edited; what is pasted may have hundreds
 
 
 class Edit(NamedTuple):
@@ -32,7 +32,7 @@ KINDS = ("drop", "change", "earlier words", "asked")
 def edits(session: Sequence[str], table: NextQueries) -> List[Edit]:
     """All edits of the last query, each text once, under the first kind that makes it."""
     found: Dict[str, Edit] = {}
-    if len(session[-1].split()) > MOST_WORDS:
+    if len(session[-1].split()) > MAX_WORDS:
         return []
     makers = {
         "drop": _drops(session[-1]),
@@ -63,7 +63,7 @@ def _changes(last: str, table: NextQueries) -> Iterator[str]:
         removed = table.words.find(" ".join(words[start:end]))
         if removed is None or end - start == count:
             continue  # never changed by anybody, or nothing of the query would be left
-        for added in table.changes[removed][0][:MOST_CHANGES].tolist():
+        for added in table.changes[removed][0][:MAX_CHANGES].tolist():
             yield " ".join([*words[:start], *table.words[added].split(), *words[end:]])
 
 
@@ -73,7 +73,7 @@ def _earlier_words(session: Sequence[str]) -> Iterator[str]:
         return
     before = session[-2].split()
     new = [word for word in before if word not in last]
-    if not new or len(before) > MOST_WORDS:
+    if not new or len(before) > MAX_WORDS:
         return
     for word in new:
         yield " ".join([*last, word])
@@ -87,12 +87,12 @@ def _asked(last: str, table: NextQueries) -> Iterator[str]:
     """Queries that start with the last one, then those with the word that fewest queries have."""
     longer = table.queries.starting_with(last + " ")
     asked = table.asked[longer.start : longer.stop].astype(np.int64)
-    by_popularity = longer.start + np.argsort(-asked, kind="stable")[: MOST_LIKE_IT // 2]
+    by_popularity = longer.start + np.argsort(-asked, kind="stable")[: MAX_SIMILAR // 2]
     places = [table.words.find(word) for word in dict.fromkeys(last.split())]
     lists = [table.queries_of_word[place] for place in places if place is not None]
     # Of words whose lists are cut, the one whose last query is asked less is the rarer.
     rare_first = sorted(lists, key=lambda each: (len(each[0]), each[1].tolist()[-1:]))
     same_word = chain.from_iterable(items.tolist() for items, _ in rare_first)
     numbers = dict.fromkeys(chain(by_popularity.tolist(), same_word))
-    for number in islice(numbers, MOST_LIKE_IT):
+    for number in islice(numbers, MAX_SIMILAR):
         yield table.queries[number]

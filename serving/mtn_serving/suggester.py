@@ -43,7 +43,7 @@ IN_TURN = "in turn"  # one source after the other
 
 UNKNOWN_TEXT = SessionReader()  # of other makers
 
-_AT_ONCE = 32  # sessions in one batch
+_BATCH_SIZE = 32  # sessions in one batch
 
 Item = TypeVar("Item")
 
@@ -236,8 +236,8 @@ def _suggestion(candidate: Candidate, score: float, rule: str) -> Suggestion:
 
 
 def batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    for start in range(0, len(items), _AT_ONCE):
-        yield items[start : start + _AT_ONCE]
+    for start in range(0, len(items), _BATCH_SIZE):
+        yield items[start : start + _BATCH_SIZE]
 
 
 def as_line(session: Session, reader: SessionReader = UNKNOWN_TEXT) -> str:

@@ -10,11 +10,11 @@ import numpy as np
 
 from .features import CONTEXT_LENGTHS, NAMES
 
-MOST = 2  # of each kind, before all others
+MAX_OF_A_KIND = 2  # of each kind, before all others
 
 
 def without_too_many(features: np.ndarray, ranked: Sequence[int]) -> Tuple[List[int], List[int]]:
-    """The rows but for those beyond `MOST` of a kind, and these, which come behind all others.
+    """The rows but for those beyond `MAX_OF_A_KIND` of a kind, and these, which come behind all others.
 
     Args:
         features: (candidates, NAMES)
@@ -28,7 +28,7 @@ def without_too_many(features: np.ndarray, ranked: Sequence[int]) -> Tuple[List[
         of = [number for number, kind in enumerate(kinds) if kind[row]]
         for number in of:
             had[number] += 1
-        (behind if any(had[number] > MOST for number in of) else first).append(row)
+        (behind if any(had[number] > MAX_OF_A_KIND for number in of) else first).append(row)
     return first, behind
 
 

@@ -21,8 +21,8 @@ import mtn_fairseq  # noqa: F401  (registers the task and the models)
 
 WORDS = 24
 SIZES = (6, 6, 4, 3)  # --level-sizes of every model here
-LONGEST_QUERY = SIZES[0] - 1  # its end counts too
-MOST_QUERIES = 6
+MAX_QUERY_TOKENS = SIZES[0] - 1  # its end counts too
+MAX_QUERIES = 6
 
 SMALL = (
     "--encoder-embed-dim 16 --encoder-ffn-embed-dim 24 --encoder-attention-heads 2 --dropout 0.1"
@@ -134,7 +134,7 @@ Q, SESSION, UNIT3 = SEPARATORS
 W = DICTIONARY.index("w0")  # the words are W … W + WORDS - 1
 
 
-def words(rng, least=1, most=LONGEST_QUERY):
+def words(rng, least=1, most=MAX_QUERY_TOKENS):
     return [W + rng.randrange(WORDS) for _ in range(rng.randint(least, most))]
 
 
@@ -143,7 +143,7 @@ def make(texts, ends):
     return [[*text, end] for text, end in zip(texts, [*ends, EOS])]
 
 
-def random_session(rng, least=1, most=MOST_QUERIES, separators=SEPARATORS):
+def random_session(rng, least=1, most=MAX_QUERIES, separators=SEPARATORS):
     """Nested any way that `SIZES` allow: two in three of the ends are plain `<q>`."""
     count = rng.randint(least, most)
     ends = [Q if rng.random() < 0.6 else rng.choice(separators) for _ in range(count - 1)]

@@ -3,10 +3,10 @@
 import argparse
 from typing import Callable, Optional
 
-MOST = 10**9  # more fits neither into 32 bits nor into memory
+MAX_VALUE = 10**9  # more fits neither into 32 bits nor into memory
 
 
-def at_least(least: int, most: Optional[int] = MOST) -> Callable[[str], int]:
+def at_least(least: int, most: Optional[int] = MAX_VALUE) -> Callable[[str], int]:
     """A whole number; of any size with `most` None."""
 
     def number(text: str) -> int:

@@ -20,7 +20,7 @@ MODEL = "sentencepiece.model"  # lies beside the text, and beside the dictionary
 WORD_START = "▁"  # U+2581, no letter, digit or mark: normalised words do not have it
 
 _CACHED = 1 << 18  # words; nearly all that is asked consists of fewer
-_LONGEST_CACHED = 32  # characters of a word, so that the cache has a size in bytes too
+_MAX_CACHED = 32  # characters of a word, so that the cache has a size in bytes too
 
 
 def has_pieces(words: Iterable[str]) -> bool:
@@ -52,7 +52,7 @@ class PieceEncoder:
 
     def __call__(self, line: str) -> str:
         return " ".join(
-            self._cut_once(word) if len(word) <= _LONGEST_CACHED else self._cut(word)
+            self._cut_once(word) if len(word) <= _MAX_CACHED else self._cut(word)
             for word in line.split()
         )
 

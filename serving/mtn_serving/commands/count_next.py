@@ -14,7 +14,7 @@ from mtn_preprocess.text.text_checks import numbered_lines
 from mtn_preprocess.text.text_settings import read_settings
 from mtn_preprocess.text.word_pieces import decode_pieces
 
-from ..counting import LONGEST_CONTEXT, MOST_USERS, count_next_queries
+from ..counting import MAX_CONTEXT, MAX_USERS, count_next_queries
 from ..kept_folder import check_output
 from ..next_queries import KIND
 
@@ -53,7 +53,7 @@ def run(train: str, output: str, min_users: int, longest: int) -> None:
 def read_users(path: Path) -> Iterator[int]:
     """One running number a line, as `mtn-log-to-sessions --users` writes them."""
     for number, line in numbered_lines(path):
-        if not line.strip().isdecimal() or int(line) >= MOST_USERS:
+        if not line.strip().isdecimal() or int(line) >= MAX_USERS:
             raise InputError("not a number of a user", "prepare the text again", path, number)
         yield int(line)
 
@@ -79,7 +79,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     add(
         "--longest",
         type=at_least_1,
-        default=LONGEST_CONTEXT,
+        default=MAX_CONTEXT,
         metavar="N",
         help="most queries that are looked up together (default: %(default)s)",
     )

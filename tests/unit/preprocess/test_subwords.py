@@ -116,7 +116,7 @@ def test_counts_make_a_difference():
 
 
 def test_the_commonest_words_are_what_it_learns_from(monkeypatch, tmp_path):
-    monkeypatch.setattr("mtn_preprocess.subwords._MOST_WORDS", 2)
+    monkeypatch.setattr("mtn_preprocess.subwords._MAX_WORDS", 2)
     words = Counter({letter * 3: count for count, letter in enumerate("abcdefghij")})
     (tmp_path / MODEL).write_bytes(train_model(words, 4))
     assert set("".join(PieceEncoder(tmp_path / MODEL).pieces())) == {"▁", "i", "j"}

@@ -6,8 +6,8 @@ from test_next_queries import table_of
 
 from mtn_preprocess.text.typed_queries import in_lower_case
 from mtn_serving.candidates import BEAM, COUNTS, SESSION, SOURCES, gather
-from mtn_serving.counting import MOST_QUERIES_OF_WORD
-from mtn_serving.edits import KINDS, MOST_WORDS, edits
+from mtn_serving.counting import MAX_QUERIES_OF_WORD
+from mtn_serving.edits import KINDS, MAX_WORDS, edits
 from mtn_serving.word_changes import change_between
 
 NOBODY = table_of([["something", "else"]])
@@ -57,18 +57,18 @@ def test_words_of_the_query_before():
 
 def test_the_rarest_word_counts_also_where_lists_are_cut():
     """Both words have more queries than are kept; those of `rarer` are asked less."""
-    sessions = [[f"common {i:03}", f"rarer {i:03}"] for i in range(MOST_QUERIES_OF_WORD + 5)]
-    sessions += [[f"common {i:03}", "x"] for i in range(MOST_QUERIES_OF_WORD + 5)]
+    sessions = [[f"common {i:03}", f"rarer {i:03}"] for i in range(MAX_QUERIES_OF_WORD + 5)]
+    sessions += [[f"common {i:03}", "x"] for i in range(MAX_QUERIES_OF_WORD + 5)]
     found = texts(["rarer common"], table_of(sessions), "asked")
     assert found and all(text.startswith("rarer") for text in found)
     assert texts(["common rarer"], table_of(sessions), "asked") == found
 
 
 def test_what_is_pasted_is_not_edited():
-    long = " ".join(f"w{i}" for i in range(MOST_WORDS + 1))
+    long = " ".join(f"w{i}" for i in range(MAX_WORDS + 1))
     assert texts([long]) == []
     assert texts([long, "a"], kind="earlier words") == []
-    assert len(texts([" ".join(long.split()[1:])], kind="drop")) == MOST_WORDS
+    assert len(texts([" ".join(long.split()[1:])], kind="drop")) == MAX_WORDS
 
 
 def test_queries_that_people_ask():

@@ -7,7 +7,7 @@ from test_next_queries import table_of
 
 from mtn_serving.candidates import Candidate
 from mtn_serving.features import NAMES, features
-from mtn_serving.variety import MOST, without_too_many
+from mtn_serving.variety import MAX_OF_A_KIND, without_too_many
 
 SESSION = ["old town", "new york city"]
 TABLE = table_of(
@@ -83,4 +83,4 @@ def test_nothing_is_lost_and_the_first_few_stay(rows):
     ranked = list(range(len(rows)))[::-1]
     order = ordered(table, ranked)
     assert sorted(order) == sorted(ranked)
-    assert order[:MOST] == ranked[:MOST]
+    assert order[:MAX_OF_A_KIND] == ranked[:MAX_OF_A_KIND]

@@ -12,8 +12,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from sessions import (
-    LONGEST_QUERY,
-    MOST_QUERIES,
+    MAX_QUERIES,
+    MAX_QUERY_TOKENS,
     OTHER_MODELS,
     SESSION,
     Q,
@@ -129,7 +129,9 @@ def check(name, sessions, prev, **padding):
 def test_a_ragged_batch(name, left_pad):
     """One word beside the largest session, and everything between, in no order of length."""
     rng = random.Random(1)
-    longest = make([words(rng, LONGEST_QUERY) for _ in range(MOST_QUERIES)], [Q, SESSION, Q, Q, Q])
+    longest = make(
+        [words(rng, MAX_QUERY_TOKENS) for _ in range(MAX_QUERIES)], [Q, SESSION, Q, Q, Q]
+    )
     shortest = make([[W]], [])
     sessions = [shortest, *random_sessions(2, 6), longest, *random_sessions(3, 3), shortest]
     prev = targets(4, len(sessions))

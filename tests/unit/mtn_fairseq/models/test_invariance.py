@@ -12,8 +12,8 @@ from sessions import (
     ALL_MODELS,
     EOS,
     LOGIT_TOLERANCE,
-    LONGEST_QUERY,
-    MOST_QUERIES,
+    MAX_QUERIES,
+    MAX_QUERY_TOKENS,
     MTN_MODELS,
     PAD,
     SESSION,
@@ -46,7 +46,7 @@ def model(request):
 
 def largest_session(seed=1):
     rng = random.Random(seed)
-    texts = [words(rng, LONGEST_QUERY) for _ in range(MOST_QUERIES)]
+    texts = [words(rng, MAX_QUERY_TOKENS) for _ in range(MAX_QUERIES)]
     return make(texts, [Q, SESSION, Q, Q, SESSION])
 
 
@@ -109,7 +109,7 @@ def test_batch_size(model):
 @pytest.mark.parametrize("left_pad", [True, False])
 def test_batch_mates_of_another_shape(model, left_pad):
     """One word beside the largest session: all other slots of its row are empty."""
-    sessions = [make([[W]], []), largest_session(), make([[W + 1]] * MOST_QUERIES, [Q] * 5)]
+    sessions = [make([[W]], []), largest_session(), make([[W + 1]] * MAX_QUERIES, [Q] * 5)]
     prev = targets(11, 3)
     found = logits(model, sessions, prev, left_pad=left_pad)
     assert_close(found, alone(model, sessions, prev), LOGIT_TOLERANCE)
@@ -152,7 +152,7 @@ def query_encodings(model, sessions, **padding):
 def test_a_query_is_encoded_alike_wherever_it_stands(name, left_pad):
     """First, in the middle, last; before `<q>`, `<session>` or the end; beside longer ones."""
     model = build(*MTN_MODELS[name])[1]
-    query, long, short = [W, W + 1], [W + 2] * LONGEST_QUERY, [W + 3]
+    query, long, short = [W, W + 1], [W + 2] * MAX_QUERY_TOKENS, [W + 3]
     sessions = [
         make([query], []),
         make([query, long], [Q]),
