@@ -22,8 +22,6 @@ MAX_CONTEXT = 3  # queries
 MAX_QUERIES_OF_WORD = 100
 MIN_CHANGES = 2  # pairs of queries that a change was seen in; most are seen in one only
 
-MAX_USERS = 1 << 32
-
 _NONE = -1
 
 

@@ -6,6 +6,8 @@ display_forms     how queries are shown: the way most people typed them
 text_settings     how text was normalised, as a file that travels with it
 session_text      the session text format: separators and escapes
 session_pairs     pairs of (session so far, next query), read from two files
+histories         the earlier sessions of a person, from a file or in front of a session
+users             who asked which pair, read from a file
 text_checks       what cannot be learned from, found before it is binarised
 word_pieces       session text in word pieces, and back
 dictionary_file   the words of a dictionary that fairseq-preprocess wrote

@@ -2,7 +2,7 @@
 
 import argparse
 from pathlib import Path
-from typing import Iterator, Optional, Sequence
+from typing import Optional, Sequence
 
 from mtn_preprocess.commands.flag_types import at_least_1
 from mtn_preprocess.commands.interrupts import interruptible
@@ -10,11 +10,11 @@ from mtn_preprocess.commands.notes import counted, notes_of
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.display_forms import read_forms
 from mtn_preprocess.text.session_pairs import Pair, read_pairs
-from mtn_preprocess.text.text_checks import numbered_lines
 from mtn_preprocess.text.text_settings import read_settings
+from mtn_preprocess.text.users import read_users
 from mtn_preprocess.text.word_pieces import decode_pieces
 
-from ..counting import MAX_CONTEXT, MAX_USERS, count_next_queries
+from ..counting import MAX_CONTEXT, count_next_queries
 from ..kept_folder import check_output
 from ..next_queries import KIND
 
@@ -23,16 +23,16 @@ _say = notes_of("mtn-count-next")
 
 def run(train: str, output: str, min_users: int, longest: int) -> None:
     check_output(Path(output), KIND)
-    users = Path(f"{train}.user")
-    if min_users > 1 and not users.is_file():
+    users = read_users(train)
+    if min_users > 1 and users is None:
         raise InputError(
             "no such file, and without it nobody knows how many people asked a query",
             "prepare the text with mtn-log-to-sessions --users, or leave out --min-users",
-            users,
+            f"{train}.user",
         )
     table = count_next_queries(
         (Pair(*map(decode_pieces, pair)) for pair in counted(read_pairs(train), "pairs", _say)),
-        read_users(users) if users.is_file() else None,
+        users,
         min_users,
         longest,
         read_settings(Path(train).parent),
@@ -48,14 +48,6 @@ def run(train: str, output: str, min_users: int, longest: int) -> None:
         f"{facts['pairs']:,} pairs: {facts['queries']:,} queries after {facts['contexts']:,} "
         f"contexts{left_out}; in {output}"
     )
-
-
-def read_users(path: Path) -> Iterator[int]:
-    """One running number a line, as `mtn-log-to-sessions --users` writes them."""
-    for number, line in numbered_lines(path):
-        if not line.strip().isdecimal() or int(line) >= MAX_USERS:
-            raise InputError("not a number of a user", "prepare the text again", path, number)
-        yield int(line)
 
 
 @interruptible

@@ -1,0 +1,55 @@
+"""The past of a person: the sessions that had ended before the session in progress began.
+
+    paris <session> cheap flights <q> cheap flights to paris
+
+A history stands in `PREFIX.history`, where line n belongs to pair n, or in front of a session.
+"""
+
+from pathlib import Path
+from typing import Iterator, List, Optional, Tuple
+
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.session_text import QUERY_SEPARATOR, is_separator
+from mtn_preprocess.text.text_checks import session_lines
+from mtn_preprocess.text.word_pieces import decode_pieces
+
+
+def read_histories(prefix: str) -> Optional[Iterator[List[List[str]]]]:
+    """For each pair the earlier sessions of the same person, oldest first, each a list of queries.
+
+    Word pieces are put together to words. A reader of pairs must check that both end together.
+
+    Returns:
+        None where there is no `PREFIX.history`
+    """
+    path = Path(f"{prefix}.history")
+    return _histories(path) if path.is_file() else None
+
+
+def _histories(path: Path) -> Iterator[List[List[str]]]:
+    for number, line in session_lines(path):
+        if not line.strip():  # nothing is known of this person
+            yield []
+            continue
+        earlier, last = split_history(decode_pieces(line))
+        sessions = [*earlier, last]
+        if not all(query for session in sessions for query in session):
+            raise InputError("empty query", "prepare the text again", path, number)
+        yield sessions
+
+
+def split_history(line: str) -> Tuple[List[List[str]], List[str]]:
+    """The earlier sessions of a line, oldest first, and the queries of its session in progress.
+
+    Separators of all levels above the query's end a session. An empty query is "".
+    """
+    sessions: List[List[List[str]]] = [[[]]]
+    for word in line.split():
+        if word == QUERY_SEPARATOR:
+            sessions[-1].append([])
+        elif is_separator(word):
+            sessions.append([[]])
+        else:
+            sessions[-1][-1].append(word)
+    *earlier, current = [[" ".join(words) for words in session] for session in sessions]
+    return earlier, current
