@@ -4,8 +4,10 @@
     evaluation          all scores of several systems on one test set
     suggestion_scores   n-gram precisions, BLEU, exact match, hit@k, MRR@k
     unknown_words       two ways to score words outside the dictionary
-    pair_groups         scores by place in the session, seen and unseen queries, …
-    paired_bootstrap    intervals of differences
+    pair_groups         scores by new and returning queries, by place in the session, …
+    paired_bootstrap    intervals of differences, from drawn people or pairs
+    people              whose each test pair is
+    evaluation_notes    what to read with care
     perplexity          from the scores of the next queries themselves
     same_test_set       refuses systems of different test sets
     commands            mtn-evaluate

@@ -12,17 +12,18 @@ from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_pairs import Pair, read_pairs
 from mtn_preprocess.text.word_pieces import decode_pieces
 
-from .generate_log import GenerateLog, Suggestions, read_system
+from .evaluation_notes import comparison_notes, log_notes, perplexity_notes
+from .generate_log import GenerateLog, read_system
 from .pair_groups import Grouping, group_pairs
 from .paired_bootstrap import CONFIDENCE, SAMPLES, SEED, compare
+from .people import people_of
 from .perplexity import read_perplexity
-from .same_test_set import check_same_next_queries, fingerprint, shows
+from .same_test_set import check_same_next_queries, fingerprint
 from .suggestion_scores import distinct, figures, pair_rows, signature
 from .unknown_words import UNKNOWN, RawText, UnknownAsToken, known_words
 
 SCHEMA = 1  # counts up when an entry changes its meaning or goes
-AT = (5, 10)
-MIN_PAIRS = 100  # below, the interval of a difference is no news
+AT = (1, 3, 10)
 
 Figures = Dict[str, Optional[float]]
 
@@ -51,6 +52,7 @@ class _Test(NamedTuple):
     next_queries: List[str]  # in words, as they were asked
     texts: Dict[str, _Text]
     groups: Dict[str, Grouping]
+    people: Optional[List[int]]  # whose each pair is, where TEST.user tells
     at: Sequence[int]
 
 
@@ -97,9 +99,11 @@ def evaluate(
         scored[system.name] = _score_system(system, truth)
         notes += scored[system.name].notes
         say(f"{system.name}: {scored[system.name].result['nbest']} suggestions a pair at most")
-    notes += _perplexity_notes([found.result for found in scored.values()])
-    if baselines and len(truth.pairs) < MIN_PAIRS:
-        notes.append(f"Compared on {len(truth.pairs)} pairs: so few tell nothing of others.")
+    notes += perplexity_notes([found.result for found in scored.values()])
+    bootstrap = None
+    if baselines:
+        bootstrap = _bootstrap(truth, samples, seed)
+        notes += comparison_notes(bootstrap["units"], bootstrap["unit"])
     comparisons: List[dict] = []
     for name in baselines:
         say(f"{samples:,} resamples to compare with {name}")
@@ -108,8 +112,7 @@ def evaluate(
                 each: np.stack([scored[run].rows[way] for run in of_name])
                 for each, of_name in compared.items()
             }
-            comparisons += _compare(rows, name, way, at, samples, seed)
-    bootstrap = {"samples": samples, "seed": seed, "confidence": CONFIDENCE}
+            comparisons += _compare(rows, name, way, truth, samples, seed)
     return {
         "schema": SCHEMA,
         "test": _describe(truth),
@@ -119,7 +122,7 @@ def evaluate(
         "at": list(at),
         "systems": [found.result for found in scored.values()],
         "runs": {name: list(of_name) for name, of_name in (runs or {}).items()},
-        "bootstrap": bootstrap if baselines else None,
+        "bootstrap": bootstrap,
         "comparisons": comparisons,
         "notes": notes,
     }
@@ -153,7 +156,9 @@ def _read_test(
             "a next query without words", "prepare the text again", f"{test}.next", line
         )
     texts = {name: _Text(way, list(map(way.next_query, asked))) for name, way in ways.items()}
-    return _Test(test, pairs, asked, texts, group_pairs(pairs, train), at)
+    return _Test(
+        test, pairs, asked, texts, group_pairs(pairs, train), people_of(test, len(pairs)), at
+    )
 
 
 def _score_system(system: System, test: _Test) -> _Scored:
@@ -187,7 +192,7 @@ def _score_system(system: System, test: _Test) -> _Scored:
             kind: _by_group(grouping, rows, test.at) for kind, grouping in test.groups.items()
         },
     }
-    notes = [note for each in logs.values() for note in _notes(system.name, each, test.at)]
+    notes = [note for each in logs.values() for note in log_notes(system.name, each, test.at)]
     return _Scored(result, rows, list(dict.fromkeys(notes)))
 
 
@@ -242,49 +247,6 @@ def _describe(test: _Test) -> dict:
     }
 
 
-def _notes(name: str, log: GenerateLog, at: Sequence[int]) -> List[str]:
-    notes = []
-    short = [str(k) for k in at if k > log.nbest]
-    if short:
-        notes.append(
-            f"{name}: no MRR and hit at {', '.join(short)}, it has {log.nbest} suggestions a pair "
-            f"at most; generate with --nbest {short[-1]}."
-        )
-    fewer = sum(len(pair.ranked) < log.nbest for pair in log.pairs)
-    if fewer and not log.stated:
-        notes.append(
-            f"{name}: {fewer:,} pairs have fewer than {log.nbest} suggestions, though "
-            "fairseq-generate fills every list: lines may be lost."
-        )
-    if all(len(pair.ranked) == 1 and _is_next_query(pair) for pair in log.pairs):
-        notes.append(
-            f"{name}: every suggestion is the next query itself. If it was made with "
-            "--score-reference, it is for --perplexity, and no system."
-        )
-    return notes
-
-
-def _is_next_query(pair: Suggestions) -> bool:
-    """Also where a model that copies shows a word of one as it was typed."""
-    return shows(pair.ranked[0].replace(UNKNOWN, f"<{UNKNOWN}>"), pair.next_query) or (
-        pair.ranked[0] == pair.next_query.replace(f"<{UNKNOWN}>", UNKNOWN)
-    )
-
-
-def _perplexity_notes(results: Sequence[dict]) -> List[str]:
-    tokens: Dict[int, List[str]] = {}
-    for result in results:
-        if result["perplexity"] is not None:
-            tokens.setdefault(result["perplexity"]["tokens"], []).append(result["name"])
-    most = max(tokens, key=lambda count: len(tokens[count]), default=0)
-    return [
-        f"Perplexities of {', '.join(names)} do not compare with the others': they count other "
-        f"tokens ({count:,} for {most:,})."
-        for count, names in tokens.items()
-        if count != most
-    ]
-
-
 def _figures(rows: np.ndarray, at: Sequence[int]) -> Figures:
     found = figures(rows.sum(axis=0), len(rows), at)
     return {name: None if math.isnan(value) else value for name, value in found.items()}
@@ -300,16 +262,26 @@ def _by_group(grouping: Grouping, rows: Mapping[str, np.ndarray], at: Sequence[i
     return groups
 
 
+def _bootstrap(test: _Test, samples: int, seed: int) -> dict:
+    unit, units = "pairs", len(test.pairs)
+    if test.people is not None:
+        unit, units = "people", len(set(test.people))
+    return {
+        "samples": samples, "seed": seed, "confidence": CONFIDENCE, "unit": unit, "units": units
+    }  # fmt: skip
+
+
 def _compare(
     rows: Mapping[str, np.ndarray],
     baseline: str,
     way: str,
-    at: Sequence[int],
+    test: _Test,
     samples: int,
     seed: int,
 ) -> List[dict]:
     others = [name for name in rows if name != baseline]
-    found = compare(rows[baseline], [rows[name] for name in others], at, samples, seed)
+    systems = [rows[name] for name in others]
+    found = compare(rows[baseline], systems, test.at, samples, seed, test.people)
     return [
         {"system": name, "baseline": baseline, "text": way, **difference._asdict()}
         for name, differences in zip(others, found)

@@ -32,6 +32,7 @@ def group_pairs(pairs: Sequence[Pair], train: Optional[str] = None) -> Dict[str,
 
     position: the place of the next query in its session, 2 for a session's second query.
     earlier_queries: how many queries the source has, those of earlier sessions included.
+    return: whether the next query was asked in this session before, or is new to it.
     seen: whether somebody asked the next query in the training text, anywhere in a session.
     shared_words: whether the next query has a word of the session before it.
     """
@@ -40,6 +41,13 @@ def group_pairs(pairs: Sequence[Pair], train: Optional[str] = None) -> Dict[str,
         "position": Grouping.by_number([len(before) + 1 for before in queries]),
         "earlier_queries": Grouping.by_number(
             [1 + sum(map(is_separator, pair.source.split())) for pair in pairs]
+        ),
+        "return": Grouping.by_label(
+            [
+                "return" if pair.next_query in before else "new"
+                for pair, before in zip(pairs, queries)
+            ],
+            ("new", "return"),
         ),
         "shared_words": Grouping.by_label(
             [

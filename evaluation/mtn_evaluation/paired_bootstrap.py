@@ -3,9 +3,12 @@
 The paired bootstrap of sacrebleu (`sacrebleu.significance`), which for one seed draws the same
 pairs and has the same p. Here it also has an interval of the difference, works for every figure,
 and keeps sums only: sacrebleu's copies the counts of all pairs once a resample, gigabytes here.
+
+Where people are known, people are drawn, each with all of their pairs: the pairs of one person are
+alike, and drawn one by one they would make the intervals too narrow.
 """
 
-from typing import List, NamedTuple, Sequence
+from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -35,26 +38,33 @@ def compare(
     at: Sequence[int],
     samples: int = SAMPLES,
     seed: int = SEED,
+    people: Optional[Sequence[int]] = None,
 ) -> List[List[Difference]]:
     """Each system with the baseline, from their rows of the same pairs (see `pair_rows`).
 
     A system of several runs has a further dimension in front; the means of its figures are
     compared. Figures that one of two systems does not have are left out.
+
+    Args:
+        people: whose each pair is, if known: people are drawn then, not pairs
     """
     every = [rows if rows.ndim == 3 else rows[None] for rows in (baseline, *systems)]
-    pairs, columns = every[0].shape[1:]
     ends = np.cumsum([len(runs) for runs in every])[:-1]
 
-    def by_system(totals: np.ndarray) -> np.ndarray:
+    def by_system(totals: np.ndarray, pairs: int) -> np.ndarray:
         """(all runs, columns) -> (systems, figures)"""
         found = np.array([list(figures(row, pairs, at).values()) for row in totals])
         return np.stack([runs.mean(axis=0) for runs in np.split(found, ends)])
 
-    runs = np.concatenate(every)
-    actual = by_system(runs.sum(axis=1))
+    units = np.concatenate(every)
+    sizes = np.ones(units.shape[1])
+    if people is not None:
+        units, sizes = _sums_by_person(units, people)
+    actual = by_system(units.sum(axis=1), int(sizes.sum()))
+    resamples = zip(*_resampled_totals(units, sizes, samples, seed))
     # (samples, systems, figures)
-    drawn = np.stack([by_system(totals) for totals in _resampled_totals(runs, samples, seed)])
-    names = list(figures(np.ones(columns), 1, at))
+    drawn = np.stack([by_system(totals, int(pairs)) for totals, pairs in resamples])
+    names = list(figures(np.ones(units.shape[2]), 1, at))
     compared = [i for i, name in enumerate(names) if name not in NOT_COMPARED]
     return [
         [
@@ -70,18 +80,35 @@ def compare(
     ]
 
 
-def _resampled_totals(runs: np.ndarray, samples: int, seed: int) -> np.ndarray:
-    """Sums over as many pairs as there are, drawn with replacement: (samples, runs, columns)."""
+def _sums_by_person(runs: np.ndarray, people: Sequence[int]) -> Tuple[np.ndarray, np.ndarray]:
+    """(runs, pairs, columns) -> (runs, people, columns), and how many pairs each person has.
+
+    People come in the order of their first pairs: those of one pair each are drawn as pairs are.
+    """
+    _, first, person = np.unique(np.asarray(people), return_index=True, return_inverse=True)
+    person = np.argsort(np.argsort(first))[person]
+    starts = np.searchsorted(np.sort(person), np.arange(len(first)))
+    sums = np.add.reduceat(runs[:, np.argsort(person, kind="stable")], starts, axis=1)
+    return sums, np.bincount(person).astype(float)
+
+
+def _resampled_totals(
+    units: np.ndarray, sizes: np.ndarray, samples: int, seed: int
+) -> Tuple[np.ndarray, np.ndarray]:
+    """Sums over as many units as there are, drawn with replacement, and their numbers of pairs.
+
+    (runs, units, columns), (units,) -> (samples, runs, columns), (samples,)
+    """
     random = np.random.default_rng(seed)
-    joined = np.concatenate(list(runs), axis=1)
-    pairs = len(joined)
+    joined = np.concatenate([*units, sizes[:, None]], axis=1)
+    count = len(joined)
     totals = np.empty((samples, joined.shape[1]))
     for start in range(0, samples, _BATCH_SIZE):
         some = totals[start : start + _BATCH_SIZE]
-        draws = (random.choice(pairs, size=pairs) for _ in some)
-        times = np.stack([np.bincount(draw, minlength=pairs) for draw in draws])
+        draws = (random.choice(count, size=count) for _ in some)
+        times = np.stack([np.bincount(draw, minlength=count) for draw in draws])
         some[:] = times.astype(joined.dtype) @ joined
-    return totals.reshape(samples, len(runs), -1)
+    return totals[:, :-1].reshape(samples, len(units), -1), totals[:, -1]
 
 
 def _difference(figure: str, difference: float, drawn: np.ndarray) -> Difference:

@@ -76,11 +76,11 @@ def figures(totals: np.ndarray, pairs: int, at: Sequence[int]) -> Dict[str, floa
     bleu = BLEU.compute_bleu(matches, ngrams, int(counts[0]), int(counts[1]), smooth_method="none")
     exact, *ranks = (100 / pairs * totals[_RANKS_FROM:]).tolist()
     return {
-        **{f"{n}-gram": precision for n, precision in zip(ORDERS, bleu.precisions)},
-        "bleu": bleu.score,
         "exact": exact,
-        **{f"mrr@{k}": mrr for k, mrr in zip(at, ranks[::2])},
         **{f"hit@{k}": hit for k, hit in zip(at, ranks[1::2])},
+        **{f"mrr@{k}": mrr for k, mrr in zip(at, ranks[::2])},
+        "bleu": bleu.score,
+        **{f"{n}-gram": precision for n, precision in zip(ORDERS, bleu.precisions)},
         "length": float(counts[0]) / pairs,
     }
 

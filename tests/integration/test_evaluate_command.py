@@ -69,7 +69,8 @@ def test_model_and_yardsticks_in_one_table(trained, generated, tmp_path):
     assert session["raw"]["mrr@1"] == session["raw"]["exact"] < session["raw"]["mrr@5"]
     assert mtn["raw"]["1-gram"] > 0 and mtn["raw"]["length"] > 0
     assert 1 < mtn["perplexity"]["value"] < 2000
-    assert set(mtn["groups"]) == {"position", "earlier_queries", "seen", "shared_words"}
+    kinds = {"position", "earlier_queries", "return", "seen", "shared_words"}
+    assert set(mtn["groups"]) == kinds
     assert {d["system"] for d in result["comparisons"]} == {"echo", "mtn"}
     for expected in ("| session ", "| mtn ", "By place", result["signature"]):
         assert expected in done.stdout

@@ -56,8 +56,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="mtn-evaluate",
         description="Score the outputs of fairseq-generate and mtn-yardstick over every pair of a "
-        "test text: n-gram precisions, BLEU, exact match, MRR, hit, distinct n-grams, length; and "
-        "by place in the session, earlier queries, seen and unseen next queries, shared words. "
+        "test text: exact match, hit, MRR, BLEU, n-gram precisions, distinct n-grams, length; by "
+        "new and returning next queries, place in the session, earlier queries, seen and unseen "
+        "next queries, shared words. "
         "What each figure means: docs/evaluation.md.",
         epilog="Example: mtn-evaluate echo=echo.log mtn=generate.log --test text/test "
         "--train text/train --dict data-bin/dict.next.txt --baseline echo --json scores.json",
@@ -78,7 +79,8 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME",
-        help="compare all others with it, by paired bootstrap; may be given several times",
+        help="compare all others with it, by paired bootstrap (of people where PREFIX.user of "
+        "--test exists, else of pairs); may be given several times",
     )
     add(
         "--runs",
@@ -108,7 +110,8 @@ def _parser() -> argparse.ArgumentParser:
         type=ranks,
         default=list(AT),
         metavar="K,K",
-        help=f"ranks for MRR@K and hit@K (default: {','.join(map(str, AT))})",
+        help="ranks for hit@K and MRR@K; of MRR, the largest is printed, the others are in --json "
+        f"(default: {','.join(map(str, AT))})",
     )
     add("--samples", type=at_least_1, default=SAMPLES, metavar="N", help="default: %(default)s")
     add("--seed", type=at_least_0, default=SEED, help="of the bootstrap (default: %(default)s)")
@@ -151,7 +154,9 @@ def _inputs(
         yield 0 if path == "-" else path
         yield from glob(f"{escape(path)}/generate-*.txt")  # of a folder
     for prefix in (test, train):
-        yield from (f"{prefix}.{ending}" for ending in ("session", "next", "whole") if prefix)
+        yield from (
+            f"{prefix}.{ending}" for ending in ("session", "next", "whole", "user") if prefix
+        )
     if dictionary is not None:
         yield dictionary
 

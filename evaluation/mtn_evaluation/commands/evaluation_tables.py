@@ -9,6 +9,7 @@ TEXTS = {
     "unk": "With <unk> as a token that matches itself, the paper's way",
 }
 KINDS = {
+    "return": "By whether the next query is new to its session, or a return to one asked in it",
     "position": "By place of the next query in its session",
     "earlier_queries": "By number of earlier queries, those of earlier sessions included",
     "seen": "By whether somebody asked the next query in the training text",
@@ -38,10 +39,12 @@ def evaluation_tables(result: dict) -> Iterator[str]:
     if result["comparisons"]:
         bootstrap = result["bootstrap"]
         title = (
-            f"Differences (raw text) by paired bootstrap, {bootstrap['samples']:,} resamples, "
-            f"seed {bootstrap['seed']}"
+            f"Differences (raw text) by paired bootstrap, {bootstrap['samples']:,} resamples of "
+            f"{bootstrap['units']:,} {bootstrap['unit']}, seed {bootstrap['seed']}"
         )
-        yield from _titled(title, _compared(result["comparisons"], bootstrap["confidence"]))
+        names = _main_figures(result["at"])
+        found = [d for d in result["comparisons"] if d["text"] == "raw" and d["figure"] in names]
+        yield from _titled(title, _compared(found, bootstrap["confidence"]))
     if "unk" in ways:
         yield "\nGroups and differences with <unk> as a token: see --json."
     for note in result["notes"]:
@@ -50,7 +53,7 @@ def evaluation_tables(result: dict) -> Iterator[str]:
 
 def _overall(systems: Sequence[dict], way: str, at: Sequence[int]) -> List[Row]:
     with_perplexity = any(system["perplexity"] for system in systems)
-    names = [*_main_figures(at), *(f"hit@{k}" for k in at), "distinct-1", "distinct-2", "length"]
+    names = [*_main_figures(at), "distinct-1", "distinct-2", "length"]
     rows = [["", *map(_heading, names), *(["perplexity"] if with_perplexity else [])]]
     for system in systems:
         row = [system["name"], *(_figure(name, system[way][name]) for name in names)]
@@ -76,8 +79,6 @@ def _grouped(systems: Sequence[dict], kind: str, at: Sequence[int]) -> List[Row]
 def _compared(comparisons: Sequence[dict], confidence: int) -> List[Row]:
     rows = [["", "figure", "difference", f"{confidence} % interval", "p"]]
     for found in comparisons:
-        if found["text"] != "raw":
-            continue
         low, high = (f"{found[end]:+.2f}" for end in ("low", "high"))
         rows.append(
             [
@@ -92,7 +93,11 @@ def _compared(comparisons: Sequence[dict], confidence: int) -> List[Row]:
 
 
 def _main_figures(at: Sequence[int]) -> List[str]:
-    return ["1-gram", "2-gram", "3-gram", "4-gram", "bleu", "exact", *(f"mrr@{k}" for k in at)]
+    """Those to print: hit@1 is exact match, and MRR at the largest k says all of the smaller."""
+    beyond = [k for k in at if k > 1]
+    mrr = [f"mrr@{max(beyond)}"] if beyond else []
+    precisions = ["1-gram", "2-gram", "3-gram", "4-gram"]
+    return ["exact", *(f"hit@{k}" for k in beyond), *mrr, "bleu", *precisions]
 
 
 def _heading(name: str) -> str:

@@ -24,6 +24,7 @@ LONG = "x" * 300  # no file may have such a name
 def text(tmp_path):
     for split in ("test", "train"):
         write_text(tmp_path / split, TRUTH)
+    (tmp_path / "test.user").write_text("1\n2\n")
     (tmp_path / "dict.next.txt").write_text("a 9\nb 9\nc 9\nd 9\n")
     for name in ("model", "unk", "reference"):
         write_log(tmp_path / f"{name}.log", TRUTH)
@@ -98,6 +99,7 @@ INPUTS = [
     "results/generate-test.txt",
     "test.session",
     "test.next",
+    "test.user",
     "train.session",
     "train.next",
     "dict.next.txt",

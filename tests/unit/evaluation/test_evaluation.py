@@ -148,9 +148,53 @@ def test_groups(text):
     # But it does here: `rare a <session> c` is two earlier queries.
     assert groups(result, "earlier_queries") == {"1": (1, 100), "2": (2, 0), "3": (1, 0)}
     assert groups(result, "seen") == {"seen": (2, 50), "unseen": (2, 0)}
+    assert groups(result, "return") == {"new": (4, 25)}
     # `a rare` has the a of its session; `d` has nothing of `c`, its session so far.
     assert groups(result, "shared_words") == {"shared": (1, 0), "none": (3, pytest.approx(100 / 3))}
     assert groups(result, "position", "mrr@3")["2"] == (2, pytest.approx(50 * (1 + 1 / 3)))
+
+
+def test_a_return_is_to_a_query_of_this_session(tmp_path):
+    """Neither to one of an earlier session nor to a part of a query."""
+    answers = [
+        Answer("a <q> b", "a", ["a"]),
+        Answer("a <session> b", "a", ["a"]),
+        Answer("a c <q> b", "a", ["c", "a"]),
+        Answer("a <q> b <q> c", "a", ["b", "a"]),
+    ]
+    write_text(tmp_path / "test", answers)
+    write_log(tmp_path / "model.log", answers)
+    result = evaluated(tmp_path, at=[1, 2])
+    assert groups(result, "return") == {"new": (2, 50), "return": (2, 50)}
+    assert groups(result, "return", "mrr@2") == {"new": (2, 75), "return": (2, 75)}
+    assert groups(result, "return", "hit@2") == {"new": (2, 100), "return": (2, 100)}
+    table = "\n".join(evaluation_tables(result)).replace(" ", "")
+    # Pairs, exact match, hit@2, MRR@2; hit@1 and MRR@1, which are exact match, are not printed.
+    assert "|new|2|model|50.0|100.0|75.0|" in table and "|return|2|model|50.0|100.0|75.0|" in table
+    assert "@1" not in table
+
+
+def test_people_are_drawn_where_they_are_known(text):
+    """All pairs of one person: every resample is the test set itself."""
+    write_log(text / "other.log", [answer._replace(ranked=["d"]) for answer in TRUTH])
+    systems = [System(name, [str(text / f"{name}.log")]) for name in ("model", "other")]
+    flags = {"baseline": "model", "samples": 40, "at": [1]}
+
+    def exact(result):
+        (found,) = [d for d in result["comparisons"] if d["figure"] == "exact"]
+        return found["low"], found["high"]
+
+    low, high = exact(evaluated(text, *systems, **flags))
+    assert low < 0 < high
+    (text / "test.user").write_text("7\n7\n7\n7\n")
+    result = evaluated(text, *systems, **flags)
+    assert exact(result) == (0, 0)
+    assert (result["bootstrap"]["unit"], result["bootstrap"]["units"]) == ("people", 1)
+    assert "40 resamples of 1 people" in "\n".join(evaluation_tables(result))
+    for damaged, message in (("7\n7\n", r"user:3: 2 lines"), ("7\n" * 5, "user:5: 5 lines")):
+        (text / "test.user").write_text(damaged)
+        with pytest.raises(InputError, match=message):
+            evaluated(text, *systems)
 
 
 def test_without_whole_sessions_the_pairs_tell_what_was_asked(text):
@@ -472,7 +516,8 @@ def test_json_and_tables(text, capfd):
     assert [system["name"] for system in result["systems"]] == ["one", "two"]
     assert result["test"]["pairs"] == 4 and len(result["test"]["sha256"]) == 64
     assert {d["text"] for d in result["comparisons"]} == {"raw", "unk"}
-    assert result["bootstrap"] == {"samples": 10, "seed": 12345, "confidence": 95}
+    bootstrap = {"samples": 10, "seed": 12345, "confidence": 95, "unit": "pairs", "units": 4}
+    assert result["bootstrap"] == bootstrap
     assert not list(text.glob("*.partial*"))
     printed = capfd.readouterr()
     for expected in (
@@ -497,7 +542,8 @@ def test_a_path_alone_is_its_name_and_one_name_may_have_shards(text, capfd):
         (text / name).write_text("".join(chosen) + CLOSING)
     whole, one, other = (str(text / name) for name in ("model.log", "a=b.log", "c.log"))
     scores = text / "scores.json"
-    main([whole, f"m={one}", f"m={other}", "--test", str(text / "test"), "--json", str(scores)])
+    flags = ["--test", str(text / "test"), "--at", "1", "--json", str(scores)]
+    main([whole, f"m={one}", f"m={other}", *flags])
     alone, parts = json.loads(scores.read_text())["systems"]
     assert (alone["name"], parts["name"], parts["files"]) == (whole, "m", [one, other])
     assert alone["raw"] == parts["raw"]

@@ -126,3 +126,55 @@ def test_equal_runs_are_even_however_their_means_are_rounded():
         for difference in found:
             assert difference[1:] == (0, 0, 0, 1)
     assert uneven  # else this shows nothing
+
+
+# --- people ---------------------------------------------------------------------------------------
+
+
+def test_people_of_one_pair_each_are_drawn_as_pairs_are():
+    """Whatever their numbers."""
+    asked, systems = some_systems(40, 10, 20, 30)
+    rows = [pair_rows([[s] for s in system], asked, at=[1]) for system in systems]
+    people = np.random.default_rng(1).permutation(40) * 7
+    for given in (people, people.tolist(), range(40)):
+        found = compare(rows[0], rows[1:], at=[1], samples=70, seed=5, people=given)
+        assert found == compare(rows[0], rows[1:], at=[1], samples=70, seed=5)
+
+
+def test_the_order_of_pairs_and_the_numbers_of_people_do_not_matter():
+    """But for the order in which people come first, by which they are drawn."""
+    asked, (one, other) = some_systems(30, 5, 15)
+    rows = [pair_rows([[s] for s in system], asked, at=[1]) for system in (one, other)]
+    people = np.repeat([4, 9, 2, 7, 1, 3], 5)
+    (found,) = compare(rows[0], rows[1:], at=[1], samples=50, seed=5, people=people)
+    (renamed,) = compare(rows[0], rows[1:], at=[1], samples=50, seed=5, people=people + 100)
+    order = np.arange(30).reshape(6, 5).T.ravel()  # one pair of each person after the other
+    mixed = [each[order] for each in rows]
+    (again,) = compare(mixed[0], mixed[1:], at=[1], samples=50, seed=5, people=people[order])
+    assert found == renamed == again
+
+
+def test_two_people_by_hand():
+    """One person with one pair, right; one with three, wrong: resamples of 2, 4 or 6 pairs."""
+    asked = ["a"] * 4
+    baseline = pair_rows([["x"]] * 4, asked, at=[])
+    system = pair_rows([["a"], ["x"], ["x"], ["x"]], asked, at=[])
+    (found,) = compare(baseline, [system], at=[], samples=200, seed=1, people=[1, 2, 2, 2])
+    exact = by_figure(found)["exact"]
+    # The first person twice: 100 percent of two pairs; the second twice: none of six.
+    assert (exact.difference, exact.low, exact.high) == (25, 0, 100)
+
+
+def test_pairs_that_agree_within_a_person_widen_the_interval():
+    """Ten equal pairs per person tell as much as one: the interval is that of 30 pairs, not 300."""
+    asked, (one, other) = some_systems(30, 5, 15)
+    rows = [pair_rows([[s] for s in system], asked, at=[1]) for system in (one, other)]
+    tenfold = [np.repeat(each, 10, axis=0) for each in rows]
+    people = np.repeat(np.arange(30), 10)
+
+    def width(rows, people=None):
+        (found,) = compare(rows[0], rows[1:], at=[1], samples=400, seed=5, people=people)
+        return by_figure(found)["exact"].high - by_figure(found)["exact"].low
+
+    assert width(tenfold, people) == pytest.approx(width(rows))
+    assert width(tenfold) < width(rows) / 2.5  # about the root of ten
