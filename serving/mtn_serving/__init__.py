@@ -4,6 +4,7 @@ suggester              sessions in, lists out: the class that everything else is
 session_checks         what may be given as a session
 candidates             candidates of all sources for one session
 counting, next_queries what people asked next: counted, kept, looked up
+typed_words            which words and pairs of neighbouring words people typed
 edits, word_changes    the last query with words changed as people change them
 features               what a ranker knows of a candidate
 ranker, fitting        which candidates are likely, learned on validation text

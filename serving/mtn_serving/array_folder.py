@@ -1,7 +1,7 @@
 """A folder of arrays that opens by memory map."""
 
 from pathlib import Path
-from typing import Any, Dict, Sequence, Tuple
+from typing import Any, Collection, Dict, Sequence, Tuple
 
 import numpy as np
 
@@ -27,19 +27,25 @@ def save_arrays(
 
 
 def open_arrays(
-    folder: Path, kind: Kind, types: Types, verify: bool = False, added_later: Sequence[str] = ()
+    folder: Path,
+    kind: Kind,
+    types: Types,
+    verify: bool = False,
+    added_later: Sequence[Collection[str]] = (),
 ) -> Tuple[Dict[str, Any], Dict[str, np.ndarray]]:
     """(header, arrays). Files of another size are refused; nothing is read but what is asked.
 
     Args:
         types: of the arrays that a folder of this kind has
         verify: read all files once, and refuse those that are not as they were written
-        added_later: names of arrays that older folders do not have, all or none; empty there
+        added_later: groups of arrays that older folders do not have; a folder has all of a group
+            or none, which are then empty
     """
     header = read_header(folder, kind)
     lengths = header.get("lengths")
-    if isinstance(lengths, dict) and not set(lengths) & set(added_later):
-        types = {name: kept_as for name, kept_as in types.items() if name not in added_later}
+    if isinstance(lengths, dict):
+        older = [name for group in added_later if not set(lengths) & set(group) for name in group]
+        types = {name: kept_as for name, kept_as in types.items() if name not in older}
     if not isinstance(lengths, dict) or set(lengths) != set(types):
         raise InputError("of another version", kind.again, folder / HEADER)
     if not all(isinstance(length, int) and length >= 0 for length in lengths.values()):
@@ -47,7 +53,7 @@ def open_arrays(
     check = check_file if verify else check_size
     paths = {name: check(folder, kind, header, file_of(name)) for name in types}
     arrays = {name: _map(paths[name], kind, types[name], lengths[name]) for name in types}
-    return header, {**{name: np.empty(0) for name in added_later}, **arrays}
+    return header, {**{name: np.empty(0) for group in added_later for name in group}, **arrays}
 
 
 def _map(path: Path, kind: Kind, kept_as: str, length: int) -> np.ndarray:

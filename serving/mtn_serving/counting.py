@@ -16,6 +16,7 @@ from mtn_preprocess.text.text_settings import TextSettings
 from .next_queries import Followers, NextQueries, context_key
 from .ranked_lists import RankedLists
 from .text_pool import TextPool
+from .typed_words import count_typed_words
 from .word_changes import change_between
 
 MAX_CONTEXT = 3  # queries
@@ -37,13 +38,14 @@ def count_next_queries(
 
     Args:
         pairs: of the training split, in words
-        users: who asked, one number a pair
-        min_users: queries that fewer people asked are not in the table, in no role
+        users: who asked, one number per pair
+        min_users: queries that fewer people asked are not in the table, in no role; nor are words
+            and word pairs that fewer people typed
         longest: most queries of a context
         text: with which the text was prepared, if known
         forms: how queries are shown, where that is not how the text has them
     """
-    tally = _Tally(longest)
+    tally = _Tally(longest, users is not None)
     for pair, user in zip_longest(pairs, repeat(None, 0) if users is None else users):
         if pair is None or (user is None and users is not None):
             raise InputError(
@@ -65,14 +67,15 @@ def count_followers(pairs: Iterable[Pair], longest: int) -> Followers:
 class _Tally:
     """Queries and contexts are numbered as they come in."""
 
-    def __init__(self, longest: int) -> None:
-        self.longest = longest
+    def __init__(self, longest: int, has_users: bool = False) -> None:
+        self.longest, self.has_users = longest, has_users
         self.pairs = 0
         self.numbers: Dict[str, int] = {}  # of queries
         self.contexts: Dict[int, int] = {}  # numbers by `context_key`
         self.lengths = array("I")  # of contexts
         self.followed = array("I")  # an event: this context …
-        self.following = array("I")  # … and this query
+        self.following = array("I")  # … and this query …
+        self.by_user = array("I")  # … which this user asked, where that is known
         self.opening = array("I")  # first queries of sessions
         self.askers = array("Q")  # a query and who asked it
 
@@ -84,6 +87,8 @@ class _Tally:
             context = self._context(context, self._number(earlier), length)
             self.followed.append(context)
             self.following.append(query)
+            if user is not None:
+                self.by_user.append(user)
         self.pairs += 1
         asked = [query]
         if len(session) == 1:  # else it was the next query of a pair before
@@ -110,19 +115,28 @@ class _Tally:
         followed, following = np.asarray(self.followed), new[np.asarray(self.following)]
         keys, renumbered = self._renumber_contexts(new, followed[following != _NONE])
         both = (renumbered[followed] != _NONE) & (following != _NONE)
-        lists = RankedLists.count(renumbered[followed[both]], following[both], len(keys))
-        return Followers(TextPool.of(texts[old] for old in order), keys, lists), new
+        contexts, queries = renumbered[followed[both]], following[both]
+        lists = RankedLists.count(contexts, queries, len(keys))
+        users = None
+        if self.has_users:
+            users = _follower_users(lists, contexts, queries, np.asarray(self.by_user)[both])
+        return Followers(TextPool.of(texts[old] for old in order), keys, lists, users), new
 
     def table(
         self, min_users: int, text: Optional[TextSettings], forms: Mapping[str, str]
     ) -> NextQueries:
-        counted, new = self.followers(np.flatnonzero(self._kept(min_users)))
+        askers = np.unique(np.asarray(self.askers))
+        users = _frequencies(askers >> np.uint64(32), len(self.numbers))
+        counted, new = self.followers(np.flatnonzero((users >= min_users) | (min_users <= 1)))
         pool, keys, followers = counted.queries, counted.context_keys, counted.followers
         single = np.asarray(self.lengths)[np.asarray(self.followed)] == 1
-        asked_next = _frequencies(new[np.asarray(self.following)][single], len(pool))
-        asked = asked_next + _frequencies(new[np.asarray(self.opening)], len(pool))
+        asked_next = _frequencies(np.asarray(self.following)[single], len(self.numbers))
+        asked = asked_next + _frequencies(np.asarray(self.opening), len(self.numbers))
+        popularity = _renumbered(asked, new)
         changes = _changes(pool, keys, followers)
-        words = TextPool.of(
+        typed = count_typed_words(
+            list(self.numbers), asked, askers if self.has_users else None, min_users
+        ).with_texts(
             [word for query in pool for word in query.split()]
             + [text for change in changes for text in change]
         )
@@ -134,29 +148,25 @@ class _Tally:
             "contexts": len(keys),
             "shown_in_another_form": len(shown),
             "longest_context": self.longest,
+            "users": len(np.unique(np.asarray(self.by_user))) if self.has_users else None,
             "min_users": min_users,
             "queries_of_too_few_users": len(self.numbers) - len(pool),
         }
         arrays = {
             "context_keys": keys,
-            "asked": asked,
-            "asked_next": asked_next,
+            "asked": popularity,
+            "asked_next": _renumbered(asked_next, new),
+            **_people(counted, _renumbered(users, new)),
+            **{name: getattr(typed, name) for name in typed.types()},
             "shown": np.asarray(shown, dtype=np.uint32),
             **TextPool.in_order(forms[pool[number]] for number in shown).arrays("forms"),
             **pool.arrays("queries"),
-            **words.arrays("words"),
+            **typed.words.arrays("words"),
             **followers.arrays("followers"),
-            **_queries_of_word(pool, words, asked).arrays("queries_of_word"),
-            **_rank_changes(changes, words).arrays("changes"),
+            **_queries_of_word(pool, typed.words, popularity).arrays("queries_of_word"),
+            **_rank_changes(changes, typed.words).arrays("changes"),
         }
         return NextQueries(facts, arrays)
-
-    def _kept(self, min_users: int) -> np.ndarray:
-        """Whether enough people asked each query."""
-        if min_users <= 1:
-            return np.ones(len(self.numbers), dtype=bool)
-        askers = np.unique(np.asarray(self.askers)) >> np.uint64(32)
-        return np.bincount(askers.astype(np.int64), minlength=len(self.numbers)) >= min_users
 
     def _renumber_contexts(
         self, queries: np.ndarray, followed: np.ndarray
@@ -188,7 +198,32 @@ class _Tally:
 
 
 def _frequencies(numbers: np.ndarray, size: int) -> np.ndarray:
-    return np.bincount(numbers[numbers != _NONE], minlength=size).astype(np.uint32)
+    return np.bincount(numbers.astype(np.int64), minlength=size).astype(np.uint32)
+
+
+def _renumbered(values: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Of the kept queries, in the order of their new numbers."""
+    kept = new != _NONE
+    return values[kept][np.argsort(new[kept])]
+
+
+def _people(counted: Followers, users: np.ndarray) -> Dict[str, np.ndarray]:
+    """Empty where users are not known."""
+    if counted.follower_users is None:
+        return {"users": users[:0], "follower_users": users[:0]}
+    return {"users": users, "follower_users": counted.follower_users.counts}
+
+
+def _follower_users(
+    lists: RankedLists, contexts: np.ndarray, queries: np.ndarray, users: np.ndarray
+) -> RankedLists:
+    """The same lists, with people in the place of counts; event i is of `users[i]`."""
+    high = np.uint64(32)
+    packed = contexts.astype(np.uint64) << high | queries.astype(np.uint64)
+    events, number = np.unique(packed, return_inverse=True)
+    distinct = np.unique(number.astype(np.uint64) << high | users.astype(np.uint64)) >> high
+    people = _frequencies(distinct, len(events))
+    return lists.with_counts(people[np.searchsorted(events, lists.keys() << high | lists.items)])
 
 
 def _changes(queries: TextPool, keys: np.ndarray, followers: RankedLists) -> List[Tuple[str, str]]:

@@ -2,11 +2,11 @@
 
 A context is the last query of a session, its last two, … Contexts are numbered: `b <q> c` is found
 by the number of `c` and the query `b`, so a context is its queries themselves, and no two can be
-taken for each other. The table knows as well how often each query was asked, which queries have
-which word, and how people change a query.
+taken for each other. The table knows as well how often each query was asked and by how many people,
+which queries have which word, how people change a query, and which words they typed side by side.
 """
 
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
@@ -19,13 +19,17 @@ from .array_folder import file_of, open_arrays, save_arrays
 from .kept_folder import HEADER, Kind
 from .ranked_lists import RankedLists
 from .text_pool import TextPool
+from .typed_words import TypedWords
 
 _POOLS = ("queries", "words")
 _LISTS = {"followers": "queries", "queries_of_word": "queries", "changes": "words"}  # of what
 _PLAIN = {"context_keys": "<u8", "asked": "<u4", "asked_next": "<u4"}
 # Queries that are shown in another form: their numbers, sorted, and the forms in the same order.
 _SHOWN = {"shown": "<u4", **TextPool.types("forms")}
-_TYPES = {**_PLAIN, **_SHOWN}
+# How many people asked each query, and each after its context: empty where that is not known.
+_USERS = {"users": "<u4", "follower_users": "<u4"}
+_PEOPLE = {**_USERS, **TypedWords.types()}
+_TYPES = {**_PLAIN, **_SHOWN, **_PEOPLE}
 for _name in _POOLS:
     _TYPES.update(TextPool.types(_name))
 for _name in _LISTS:
@@ -40,6 +44,8 @@ _ALIKE = {
     **{f"{name}_counts": name for name in _LISTS},
     "shown": "forms_ends",
 }
+_TYPED_ALIKE = {"word_users": "words_ends", "word_pair_users": "word_pairs"}
+_USERS_ALIKE = {"users": "queries_ends", "follower_users": "followers"}
 
 KIND = Kind("next queries", 2, "mtn-count-next", frozenset(map(file_of, _TYPES)))
 
@@ -51,10 +57,19 @@ class Followers:
         queries: in the order of code points, by which they are numbered
         context_keys: sorted; see `context_key`
         followers: for each context, numbers of queries
+        follower_users: the same lists with the number of people in the place of counts, where users
+            are known
     """
 
-    def __init__(self, queries: TextPool, context_keys: np.ndarray, followers: RankedLists) -> None:
+    def __init__(
+        self,
+        queries: TextPool,
+        context_keys: np.ndarray,
+        followers: RankedLists,
+        follower_users: Optional[RankedLists] = None,
+    ) -> None:
         self.queries, self.context_keys, self.followers = queries, context_keys, followers
+        self.follower_users = follower_users
 
     def contexts(self, session: Sequence[str]) -> List[int]:
         """Numbers of the last query, the last two, … as far as they were seen in training."""
@@ -111,12 +126,24 @@ class NextQueries(Followers):
             RankedLists.from_arrays(arrays, name, len(pools[of]), damaged)
             for name, of in _LISTS.items()
         )
-        super().__init__(pools["queries"], arrays["context_keys"], followers)
+        self.has_users = facts.get("users") is not None
+        super().__init__(
+            pools["queries"],
+            arrays["context_keys"],
+            followers,
+            followers.with_counts(arrays["follower_users"]) if self.has_users else None,
+        )
         self.words = pools["words"]
         self.asked = arrays["asked"]  # how often each query was asked
-        self.asked_next = arrays["asked_next"]  # ... but as the first of its session
+        self.asked_next = arrays["asked_next"]  # … but as the first of its session
         self.shown = arrays["shown"]
         self.forms = TextPool.from_arrays(arrays, "forms", damaged)  # not sorted
+        self.users = arrays["users"]  # how many people asked each query, where users are known
+        # None for tables that earlier code wrote: their headers say nothing of users.
+        self.typed_words: Optional[TypedWords] = None
+        if "users" in facts:
+            typed = (arrays[name] for name in TypedWords.types())
+            self.typed_words = TypedWords(self.words, *typed)
 
     def form(self, query: str) -> Optional[str]:
         """How most people typed a query, where that is not how the text has it."""
@@ -127,8 +154,35 @@ class NextQueries(Followers):
         found = place < len(self.shown) and int(self.shown[place]) == number
         return self.forms[place] if found else None
 
+    @cached_property
+    def total_asked(self) -> int:
+        """How often anything of the table was asked."""
+        return int(self.asked.sum(dtype=np.int64))
+
+    def users_of(self, number: int) -> int:
+        """How many people asked a query in training; 0 where users are not known."""
+        return int(self.users[number]) if self.has_users else 0
+
+    def knows_word(self, word: str, min_users: int = 1) -> bool:
+        """Whether so many people typed it, in any query; False in tables of earlier code.
+
+        People are counted as `TypedWords` has them.
+        """
+        typed = self.typed_words
+        return typed is not None and typed.users_of_word(word) >= min_users
+
+    def knows_word_pair(self, word: str, next_word: str, min_users: int = 1) -> bool:
+        """Whether so many people typed one right behind the other."""
+        typed = self.typed_words
+        return typed is not None and typed.users_of_pair(word, next_word) >= min_users
+
     def save(self, folder: Path) -> None:
-        arrays = {name: getattr(self, name) for name in (*_PLAIN, "shown")}
+        arrays = {name: np.empty(0) for name in _PEOPLE}
+        arrays.update({name: getattr(self, name) for name in (*_PLAIN, "shown", "users")})
+        if self.follower_users is not None:
+            arrays["follower_users"] = self.follower_users.counts
+        if self.typed_words is not None:
+            arrays.update({name: getattr(self.typed_words, name) for name in TypedWords.types()})
         for name in (*_POOLS, *_LISTS, "forms"):
             arrays.update(getattr(self, name).arrays(name))
         save_arrays(folder, KIND, self.facts, arrays, _TYPES)
@@ -140,8 +194,13 @@ class NextQueries(Followers):
         Args:
             verify: read all of it first, and compare it with what was written
         """
-        header, arrays = open_arrays(Path(folder), KIND, _TYPES, verify, tuple(_SHOWN))
-        for name, other in _ALIKE.items():
+        header, arrays = open_arrays(Path(folder), KIND, _TYPES, verify, (_SHOWN, _PEOPLE))
+        alike = dict(_ALIKE)
+        if "users" in header:
+            alike.update(_TYPED_ALIKE)
+        if header.get("users") is not None:
+            alike.update(_USERS_ALIKE)
+        for name, other in alike.items():
             if len(arrays[name]) != len(arrays[other]):
                 raise InputError(f"not of the length of {other}", KIND.again, folder)
         return cls(header, arrays, folder)

@@ -60,6 +60,16 @@ class RankedLists:
         ends = np.searchsorted(keys, np.arange(size, dtype=keys.dtype), side="right")
         return cls(ends.astype(np.uint64), items.astype(np.uint32), counts.astype(np.uint32))
 
+    def keys(self) -> np.ndarray:
+        """Of each item."""
+        return np.searchsorted(self.ends, np.arange(len(self.items)), side="right").astype(
+            np.uint64
+        )
+
+    def with_counts(self, counts: np.ndarray) -> "RankedLists":
+        """The same items in the same order, which tells nothing of the new counts."""
+        return RankedLists(self.ends, self.items, counts, self.size, self.damaged)
+
     def arrays(self, name: str) -> Dict[str, np.ndarray]:
         """What to save; `from_arrays` is the inverse."""
         return {f"{name}_ends": self.ends, name: self.items, f"{name}_counts": self.counts}

@@ -20,10 +20,20 @@ from ..next_queries import KIND
 
 _say = notes_of("mtn-count-next")
 
+MIN_USERS = 2  # by default, where users are known
 
-def run(train: str, output: str, min_users: int, longest: int) -> None:
+
+def run(train: str, output: str, min_users: Optional[int], longest: int) -> None:
     check_output(Path(output), KIND)
     users = read_users(train)
+    if min_users is None:
+        min_users = 1 if users is None else MIN_USERS
+        _say(
+            f"no {train}.user: nobody knows how many people asked a query, and all are kept"
+            if users is None
+            else f"{train}.user tells who asked: queries of fewer than {MIN_USERS} people are left "
+            "out (--min-users 1 keeps them)"
+        )
     if min_users > 1 and users is None:
         raise InputError(
             "no such file, and without it nobody knows how many people asked a query",
@@ -64,9 +74,9 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     add(
         "--min-users",
         type=at_least_1,
-        default=1,
         metavar="N",
-        help="leave out queries that fewer people asked; needs PREFIX.user (default: %(default)s)",
+        help="leave out queries that fewer people asked; needs PREFIX.user (default: "
+        f"{MIN_USERS} where PREFIX.user is there, else 1)",
     )
     add(
         "--longest",

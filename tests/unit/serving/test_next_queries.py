@@ -175,8 +175,8 @@ def test_a_damaged_file_of_users(tmp_path, user):
 
 @pytest.fixture
 def saved(tmp_path):
-    write(tmp_path, SESSIONS)
-    main(["--train", f"{tmp_path}/train", "--output", f"{tmp_path}/table"])
+    write(tmp_path, SESSIONS, [1, 1, 2, 2, 3, 3, 1])
+    main(["--train", f"{tmp_path}/train", "--output", f"{tmp_path}/table", "--min-users", "1"])
     return tmp_path / "table"
 
 
@@ -195,6 +195,7 @@ def test_it_is_replaced_whole(saved):
         "table",
         "train.next",
         "train.session",
+        "train.user",
     }
 
 
@@ -213,14 +214,23 @@ def test_that_it_may_not_be_replaced_is_said_before_the_work(tmp_path):
         main(["--train", "none", "--output", str(tmp_path)])
 
 
-def test_how_many_are_left_out_is_said_where_it_was_asked(tmp_path, capsys):
+def test_how_many_are_left_out_is_said(tmp_path, capsys):
+    """By default queries of one person are left out, where people are known."""
     write(tmp_path, [["a", "b"]], ["1"])
     line = ["--train", f"{tmp_path}/train", "--output", f"{tmp_path}/table"]
+    main([*line, "--min-users", "1"])
+    found = capsys.readouterr().err
+    assert found.endswith(f"after 1 contexts; in {tmp_path}/table\n") and "left out" not in found
+    for more, said in (["--min-users", "2"], False), ([], True):
+        main([*line, *more])
+        found = capsys.readouterr().err
+        assert "0 queries after 0 contexts, 2 queries of fewer than 2 users left out" in found
+        assert ("train.user tells who asked: queries of fewer than 2 people" in found) == said
+        assert NextQueries.open(tmp_path / "table").suggest(["a"], 9) == []
+    (tmp_path / "train.user").unlink()
     main(line)
-    assert capsys.readouterr().err.endswith(f"after 1 contexts; in {tmp_path}/table\n")
-    main([*line, "--min-users", "2"])
-    assert "0 queries after 0 contexts, 2 queries of fewer than 2 users" in capsys.readouterr().err
-    assert NextQueries.open(tmp_path / "table").suggest(["a"], 9) == []
+    assert "no " in capsys.readouterr().err
+    assert NextQueries.open(tmp_path / "table").suggest(["a"], 9) == [("b", 1.0)]
 
 
 def test_an_empty_folder_and_what_a_link_leads_to_are_replaced(tmp_path):

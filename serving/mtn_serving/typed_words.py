@@ -1,0 +1,112 @@
+"""Which words, and which pairs of neighbouring words, people typed, and how many people.
+
+Counted over all training queries, also those that too few people asked to be in the table: each may
+be of one person only, and the words in it of many. Text that nobody asked is judged by them.
+"""
+
+from array import array
+from typing import Dict, Iterable, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from .text_pool import TextPool
+
+_LOW = np.uint64(0xFFFFFFFF)
+_HIGH = np.uint64(32)
+
+
+class TypedWords(NamedTuple):
+    """People are counted; where they are not known, how often the word or pair was typed."""
+
+    words: TextPool  # may have others, which count 0
+    word_users: np.ndarray  # as long as `words`
+    word_pairs: np.ndarray  # (number of a word) << 32 | number of the next word; sorted
+    word_pair_users: np.ndarray  # as long as `word_pairs`
+
+    @staticmethod
+    def types() -> Dict[str, str]:
+        """Of the arrays to save, which are all fields but `words`."""
+        return {"word_users": "<u4", "word_pairs": "<u8", "word_pair_users": "<u4"}
+
+    def users_of_word(self, word: str) -> int:
+        number = self.words.find(word)
+        return 0 if number is None else int(self.word_users[number])
+
+    def users_of_pair(self, word: str, next_word: str) -> int:
+        numbers = self.words.find(word), self.words.find(next_word)
+        if numbers[0] is None or numbers[1] is None:
+            return 0
+        pair = numbers[0] << 32 | numbers[1]
+        place = int(np.searchsorted(self.word_pairs, np.uint64(pair)))
+        found = place < len(self.word_pairs) and int(self.word_pairs[place]) == pair
+        return int(self.word_pair_users[place]) if found else 0
+
+    def with_texts(self, texts: Iterable[str]) -> "TypedWords":
+        """The same with more texts among `words`, which nobody is counted for."""
+        old = list(self.words)
+        pool = TextPool.of([*old, *texts])
+        place = {text: number for number, text in enumerate(pool)}
+        new = np.array([place[word] for word in old], dtype=np.uint64)
+        word_users = np.zeros(len(pool), dtype=np.uint32)
+        word_users[new.astype(np.int64)] = self.word_users
+        left, right = (self.word_pairs >> _HIGH).astype(np.int64), self.word_pairs & _LOW
+        # Both numberings are in the order of the texts, so the pairs stay sorted.
+        pairs = new[left] << _HIGH | new[right.astype(np.int64)]
+        return TypedWords(pool, word_users, pairs, self.word_pair_users)
+
+
+def count_typed_words(
+    queries: Sequence[str], asked: np.ndarray, askers: Optional[np.ndarray], min_users: int
+) -> TypedWords:
+    """Of the words and pairs that at least `min_users` people typed.
+
+    Args:
+        queries: each once
+        asked: how often each was asked
+        askers: (number of a query) << 32 | number of a user, sorted, each once; None where users
+            are not known, and words and pairs must be typed `min_users` times
+    """
+    words = sorted({word for query in queries for word in query.split()})
+    place = {word: number for number, word in enumerate(words)}
+    numbers, lengths = array("I"), array("I")
+    for query in queries:
+        before = len(numbers)
+        numbers.extend(place[word] for word in query.split())
+        lengths.append(len(numbers) - before)
+    typed = np.asarray(numbers).astype(np.uint64)
+    of_query = np.repeat(np.arange(len(lengths), dtype=np.uint64), np.asarray(lengths))
+    users = _people(typed, of_query, asked, askers)[1]  # of all words, by their numbers
+    neighbours = of_query[1:] == of_query[:-1]
+    all_pairs = (typed[:-1] << _HIGH | typed[1:])[neighbours]
+    pairs, pair_users = _people(all_pairs, of_query[1:][neighbours], asked, askers)
+    known, known_pairs = users >= min_users, pair_users >= min_users
+    new = np.cumsum(known).astype(np.uint64) - np.uint64(1)
+    pairs, pair_users = pairs[known_pairs], pair_users[known_pairs]
+    left, right = (half.astype(np.int64) for half in (pairs >> _HIGH, pairs & _LOW))
+    return TypedWords(
+        TextPool.in_order(word for word, keep in zip(words, known.tolist()) if keep),
+        users[known].astype(np.uint32),
+        new[left] << _HIGH | new[right],  # of known words, since whoever typed both typed each
+        pair_users.astype(np.uint32),
+    )
+
+
+def _people(
+    items: np.ndarray, of_query: np.ndarray, asked: np.ndarray, askers: Optional[np.ndarray]
+) -> Tuple[np.ndarray, np.ndarray]:
+    """(each item once, sorted; by how many people it was typed): `items[i]` is in `of_query[i]`."""
+    found, numbers = np.unique(items, return_inverse=True)
+    # Once for each query that has it, however often that has it.
+    events = np.unique(of_query << _HIGH | numbers.astype(np.uint64))
+    query, number = (events >> _HIGH).astype(np.int64), events & _LOW
+    if askers is None:
+        times = np.bincount(number.astype(np.int64), asked[query], len(found))
+        return found, times.astype(np.int64)
+    ends = np.cumsum(np.bincount((askers >> _HIGH).astype(np.int64), minlength=len(asked)))
+    counts = np.diff(ends, prepend=0)[query]
+    # The people of each query stand side by side: of event i, from `starts[i]` on.
+    starts = ends[query] - counts
+    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    user = askers[np.repeat(starts, counts) + offsets] & _LOW
+    distinct = np.unique(np.repeat(number, counts) << _HIGH | user) >> _HIGH
+    return found, np.bincount(distinct.astype(np.int64), minlength=len(found))
