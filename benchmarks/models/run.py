@@ -25,12 +25,16 @@ from corpus import Shape, write_corpus
 from decoding import Decoding
 from fairseq.sequence_generator import SequenceGenerator
 from measure import flops_per_second, matmul_flops_per_second, pairs_per_second, peak_gib, ratio
+from padded_mtn import check_same
 from systems import (
     HLSTM,
     MTN,
     MTN_ADAPTIVE,
     MTN_FAIRSEQ_SEARCH,
     MTN_QUERY,
+    PADDED,
+    PADDED_ALIKE,
+    PADDED_LOGITS,
     PAIRS,
     SIZES,
     STOCK,
@@ -52,8 +56,11 @@ LEVELS = ("3", "3,2", "3,2,1", "3,2,1,1")
 SMALLEST = min(SIZES)
 
 # Not all at the same time: at the largest size each has a gigabyte or two of weights and moments.
-TRAINED = ((STOCK, MTN, MTN_QUERY, UNROLLED), (STOCK, MTN_ADAPTIVE, UNROLLED_ADAPTIVE, HLSTM))
-ANSWERING = (MTN, MTN_FAIRSEQ_SEARCH, MTN_QUERY, STOCK, STOCK_LSTM, HLSTM)
+TRAINED = (
+    (STOCK, MTN, PADDED, PADDED_ALIKE, PADDED_LOGITS, UNROLLED),
+    (STOCK, MTN_QUERY, MTN_ADAPTIVE, UNROLLED_ADAPTIVE, HLSTM),
+)
+ANSWERING = (MTN, PADDED, MTN_FAIRSEQ_SEARCH, MTN_QUERY, STOCK, STOCK_LSTM, HLSTM)
 
 
 class Benchmark:
@@ -224,6 +231,9 @@ class Benchmark:
                 system: Training(data, flags_of(system, words, size, shape.pairs_together))
                 for system in systems
             }
+            for system in {PADDED, PADDED_ALIKE, PADDED_LOGITS}.intersection(systems):
+                packed, padded = (workers[name].trainer for name in (MTN, system))
+                check_same(packed.model, padded.model, next(workers[MTN].batches)[0])
             return _rows(workers, self.rounds, STOCK, at=words)
 
 

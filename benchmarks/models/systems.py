@@ -5,6 +5,9 @@ from typing import Dict, List, NamedTuple, Optional
 MTN = "mtn"
 MTN_QUERY = "mtn, context query"
 MTN_FAIRSEQ_SEARCH = "mtn, fairseq's search"
+PADDED = "mtn, padded"
+PADDED_ALIKE = "mtn, padded, like batches"
+PADDED_LOGITS = "mtn, padded, logits too"
 MTN_ADAPTIVE = "mtn, adaptive softmax"
 UNROLLED = "mtn, unrolled"
 UNROLLED_ADAPTIVE = "mtn, adaptive softmax, unrolled"
@@ -16,6 +19,15 @@ FLAT = "transformer_session"
 FLAT_COPYING = "transformer_session, copying"
 SEQ2SEQ = "seq2seq_attn"
 SEQ2SEQ_COPYING = "seq2seq_attn, copying"
+# The same model computed in a plainer way: what does the cleverer one earn?
+PLAINER_THAN = {
+    PADDED: MTN,
+    PADDED_ALIKE: MTN,
+    PADDED_LOGITS: MTN,
+    UNROLLED: MTN,
+    UNROLLED_ADAPTIVE: MTN_ADAPTIVE,
+    MTN_FAIRSEQ_SEARCH: MTN,
+}
 WITHOUT_COPYING = {MTN_COPYING: MTN, FLAT_COPYING: FLAT, SEQ2SEQ_COPYING: SEQ2SEQ}
 
 PAIRS = 128  # of a training batch, whatever the system
@@ -70,6 +82,7 @@ def flags_of(
     each: Dict[str, List[str]] = {
         MTN: [*mtn, *TIED, *sessions],
         MTN_FAIRSEQ_SEARCH: [*mtn, *TIED, *sessions],
+        PADDED: [*mtn, *TIED, *sessions, "--arch", "mtn_padded", "--train-batches", "random"],
         MTN_QUERY: [*mtn, *TIED, *sessions, "--decoder-context", "query"],
         MTN_ADAPTIVE: [*mtn, *sessions, *adaptive],
         UNROLLED_ADAPTIVE: [*mtn, *one_by_one, *adaptive],
@@ -88,6 +101,8 @@ def flags_of(
             *("--encoder-hidden-size", str(size.lstm), "--optimizer", "fused_adam", *sessions),
         ],
     }
+    each[PADDED_ALIKE] = [*each[PADDED], "--train-batches", "alike"]
+    each[PADDED_LOGITS] = [*each[PADDED], "--arch", "mtn_padded_logits"]
     flat = ["--arch", "transformer_session", "--encoder-layers", "6", "--decoder-layers", "3"]
     flat += ["--encoder-embed-dim", str(size.width)]
     flat += ["--encoder-ffn-embed-dim", str(2 * size.width), "--encoder-attention-heads", heads]
