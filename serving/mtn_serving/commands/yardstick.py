@@ -1,70 +1,94 @@
-"""`mtn-yardstick`: suggestions by copying and counting, which any model should beat.
-
-What follows a query in the training sessions is suggested for it, most frequent first; of equally
-frequent ones the first in the order of code points, so that the order of the training sessions does
-not matter. When there are too few, shorter contexts go on (`session` only), and the last query
-itself comes last. The output is that of `fairseq-generate`, and is scored in the same way.
-"""
+"""`mtn-yardstick`: baselines that copy and count, in the format of `fairseq-generate`."""
 
 import argparse
-import math
 from collections import Counter
-from typing import Dict, List, Optional, Sequence, TextIO, Tuple
+from itertools import repeat
+from typing import Iterable, Iterator, List, Optional, Sequence, TextIO
 
 from mtn_evaluation.generate_log import write_suggestions
 from mtn_preprocess.commands.flag_types import at_least_1
 from mtn_preprocess.commands.notes import counted, notes_of
+from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.standard_streams import standard_output
-from mtn_preprocess.text.session_pairs import read_pairs
+from mtn_preprocess.text.histories import read_histories, split_history
+from mtn_preprocess.text.session_pairs import Pair, read_pairs
+from mtn_preprocess.text.word_pieces import decode_pieces
 
+from ..baselines import METHODS, Asked, Source, after_last, after_session, own_next, suggest
 from ..counting import count_followers
 from ..next_queries import Followers
 
-# How many of the last queries a method looks at, at most; None: all of the session so far.
-METHODS: Dict[str, Optional[int]] = {"echo": 0, "last": 1, "session": None}
-NOT_COUNTED = -math.inf  # the score of the echo: the logarithm of a frequency of 0
+Sessions = List[List[str]]
 
 _say = notes_of("mtn-yardstick")
 
 
-def suggest(
-    queries: Sequence[str], followers: Optional[Followers], longest: Optional[int], nbest: int
-) -> Tuple[List[Tuple[str, float]], int]:
-    """The n-best list, and how many queries its first one was looked up by (0: it is the echo)."""
-    found: Dict[str, float] = {}
-    looked_up_by = 0
-    if followers is not None:
-        known = queries if longest is None else queries[-longest:]
-        looked_up_by = len(followers.contexts(known))
-        found = {query: math.log(share) for query, share in followers.suggest(known, nbest)}
-    found.setdefault(queries[-1], NOT_COUNTED)
-    return list(found.items())[:nbest], looked_up_by
-
-
 def run(method: str, train: Optional[str], test: str, nbest: int, out: TextIO) -> None:
     """Read the test pairs, count in the training pairs what may follow them, write."""
-    longest = METHODS[method]
-    pairs = list(read_pairs(test))
-    followers = None
-    if longest != 0:
-        # Every context ends in the last query: what follows others will not be asked for.
-        asked = {pair.queries()[-1] for pair in pairs}
-        training = counted(read_pairs(str(train)), f"pairs of {train}", _say)
-        wanted = (pair for pair in training if pair.queries()[-1] in asked)
-        most = max((len(pair.queries()) for pair in pairs), default=1)
-        followers = count_followers(wanted, longest or most)
+    sources = METHODS[method]
+    pairs = list(_read_words(test))
+    histories: Iterable[Sessions] = repeat([])
+    if own_next in sources:
+        histories = _histories(test, pairs)
+    followers = _followers(sources, str(train), pairs) if _counts(sources) else None
     origins: Counter = Counter()
-    for number, pair in enumerate(pairs):
-        ranked, looked_up_by = suggest(pair.queries(), followers, longest, nbest)
-        origins[looked_up_by] += 1
+    for number, (pair, history) in enumerate(zip(pairs, histories)):
+        asked = Asked(pair.queries(), followers, history)
+        ranked, origin = suggest(sources, asked, nbest)
+        origins[origin] += 1
         write_suggestions(number, pair, ranked, out)
     # The last line, as `fairseq-generate` has one: nothing was cut off, and how long lists may be.
     out.write(f"Yardstick {method} with nbest={nbest}: {len(pairs)} pairs\n")
-    parts = [
-        f"{origins[count]:,} by " + (f"the last {count}" if count else "echo")
-        for count in sorted(origins, reverse=True)
-    ]
+    parts = [f"{origins[origin]:,} by {origin}" for origin in sorted(origins, reverse=True)]
     _say(f"{len(pairs):,} pairs of {test}; first suggestions: {', '.join(parts)}")
+
+
+def _read_words(prefix: str) -> Iterator[Pair]:
+    return (Pair(*map(decode_pieces, pair)) for pair in read_pairs(prefix))
+
+
+def _counts(sources: Sequence[Source]) -> bool:
+    """Whether training text is needed."""
+    return after_last in sources or after_session in sources
+
+
+def _followers(sources: Sequence[Source], train: str, pairs: Sequence[Pair]) -> Followers:
+    # Every context ends in the last query: what follows others will not be asked for.
+    asked = {pair.queries()[-1] for pair in pairs}
+    training = counted(_read_words(train), f"pairs of {train}", _say)
+    wanted = (pair for pair in training if pair.queries()[-1] in asked)
+    longest = 1
+    if after_session in sources:
+        longest = max((len(pair.queries()) for pair in pairs), default=1)
+    return count_followers(wanted, longest)
+
+
+def _histories(test: str, pairs: Sequence[Pair]) -> Iterator[Sessions]:
+    """The earlier sessions of each pair's person: from `TEST.history`, or before the session.
+
+    Histories are long. So they are read twice, and never kept: once to check them, before anything
+    is written.
+    """
+    found = read_histories(test)
+    if found is not None:
+        lines = sum(1 for _ in found)
+        if lines != len(pairs):
+            raise InputError(
+                f"{lines:,} lines, but {test}.session has {len(pairs):,}",
+                "line n of all files must belong together; prepare the text again",
+                f"{test}.history",
+                min(lines, len(pairs)) + 1,
+            )
+        again = read_histories(test)
+        assert again is not None
+        return again
+    if not any(split_history(pair.source)[0] for pair in pairs):
+        raise InputError(
+            "no earlier sessions: no such file, and none in the text",
+            "prepare the text with mtn-log-to-sessions --past, or take another method",
+            f"{test}.history",
+        )
+    return (split_history(pair.source)[0] for pair in pairs)
 
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
@@ -77,15 +101,18 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         "method",
         choices=METHODS,
         help="echo: the last query again; last: what followed the last query most often; session: "
-        "what followed the whole session so far, then as many of its last queries as were seen",
+        "what followed the whole session so far, then as many of its last queries as were seen; "
+        "back: the same, then earlier queries of the session, newest first, never the last one; "
+        "back-first: earlier queries first; personal: what this person asked after the last query "
+        "in earlier sessions, then asks most often, then as session, never the last query",
     )
     parser.add_argument("--train", metavar="PREFIX", help="PREFIX.session, PREFIX.next to count")
     parser.add_argument("--test", metavar="PREFIX", required=True, help="the pairs to answer")
     parser.add_argument(
-        "--nbest", type=at_least_1, default=5, metavar="N", help="at most (default: %(default)s)"
+        "--nbest", type=at_least_1, default=10, metavar="N", help="at most (default: %(default)s)"
     )
     args = parser.parse_args(argv)
-    if args.train is None and METHODS[args.method] != 0:
+    if args.train is None and _counts(METHODS[args.method]):
         parser.error(f"{args.method} counts in training text: give --train PREFIX")
     with standard_output() as out:
         run(args.method, args.train, args.test, args.nbest, out)
