@@ -9,16 +9,14 @@ from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 import numpy as np
 
 from mtn_preprocess.errors import InputError
-from mtn_preprocess.text.session_pairs import Pair, read_pairs
-from mtn_preprocess.text.word_pieces import decode_pieces
+from mtn_preprocess.text.session_pairs import Pair, read_pairs_in_words
 
 from .evaluation_notes import comparison_notes, log_notes, perplexity_notes
-from .generate_log import GenerateLog, read_system
 from .pair_groups import Grouping, group_pairs
 from .paired_bootstrap import CONFIDENCE, SAMPLES, SEED, compare
 from .people import people_of
 from .perplexity import read_perplexity
-from .same_test_set import check_same_next_queries, fingerprint
+from .same_test_set import fingerprint, read_answers
 from .suggestion_scores import distinct, figures, pair_rows, signature
 from .unknown_words import UNKNOWN, RawText, UnknownAsToken, known_words
 
@@ -148,7 +146,7 @@ def _read_test(
     ways: Dict[str, Union[RawText, UnknownAsToken]] = {"raw": RawText()}
     if dictionary is not None:
         ways["unk"] = UnknownAsToken(known_words(dictionary))
-    pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(test)]
+    pairs = list(read_pairs_in_words(test))
     asked = [pair.next_query for pair in pairs]
     if not all(asked):
         line = asked.index("") + 1
@@ -162,10 +160,10 @@ def _read_test(
 
 
 def _score_system(system: System, test: _Test) -> _Scored:
-    log = _read_log(system.files, test)
+    log = read_answers(system.files, test.prefix, test.next_queries)
     logs = {"raw": log, "unk": log}
     if system.with_unk is not None and "unk" in test.texts:
-        logs["unk"] = _read_log([system.with_unk], test)
+        logs["unk"] = read_answers([system.with_unk], test.prefix, test.next_queries)
     perplexity = None
     if system.perplexity is not None:
         found = read_perplexity(system.perplexity, test.prefix, test.next_queries)
@@ -194,12 +192,6 @@ def _score_system(system: System, test: _Test) -> _Scored:
     }
     notes = [note for each in logs.values() for note in log_notes(system.name, each, test.at)]
     return _Scored(result, rows, list(dict.fromkeys(notes)))
-
-
-def _read_log(files: Sequence[str], test: _Test) -> GenerateLog:
-    log = read_system(*files, pairs=len(test.pairs))
-    check_same_next_queries(" + ".join(files), log.pairs, test.prefix, test.next_queries)
-    return log
 
 
 def _compared_names(

@@ -5,7 +5,7 @@ from typing import Sequence
 
 from mtn_preprocess.errors import InputError
 
-from .generate_log import Suggestions
+from .generate_log import GenerateLog, Suggestions, read_system
 
 _UNKNOWN = "<<unk>>"  # fairseq's, for a word that the model does not know
 
@@ -13,6 +13,13 @@ _UNKNOWN = "<<unk>>"  # fairseq's, for a word that the model does not know
 def fingerprint(next_queries: Sequence[str]) -> str:
     """So that figures of different test sets are not put into one table."""
     return hashlib.sha256("\n".join(next_queries).encode("utf-8")).hexdigest()
+
+
+def read_answers(files: Sequence[str], test: str, next_queries: Sequence[str]) -> GenerateLog:
+    """The output of one system, which answers every pair of the test text."""
+    log = read_system(*files, pairs=len(next_queries))
+    check_same_next_queries(" + ".join(files), log.pairs, test, next_queries)
+    return log
 
 
 def check_same_next_queries(

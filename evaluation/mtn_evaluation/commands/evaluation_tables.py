@@ -1,8 +1,8 @@
 """The result of an evaluation for readers: Markdown tables, aligned for the terminal too."""
 
-from typing import Callable, Dict, Iterator, List, Optional, Sequence
+from typing import Iterator, List, Optional, Sequence
 
-Row = List[str]
+from .markdown_tables import MISSING, Row, titled
 
 TEXTS = {
     "raw": "Raw text: an <unk> never matches",
@@ -15,7 +15,6 @@ KINDS = {
     "seen": "By whether somebody asked the next query in the training text",
     "shared_words": "By whether the next query has a word of its session so far",
 }
-MISSING = "–"
 
 
 def evaluation_tables(result: dict) -> Iterator[str]:
@@ -28,14 +27,14 @@ def evaluation_tables(result: dict) -> Iterator[str]:
         share = 100 * test["unknown_words"] / test["words"]
         yield f"Of their words, {share:.1f} % are not in {result['dictionary']}."
     for way in ways:
-        yield from _titled(TEXTS[way], _overall(systems, way, result["at"]))
+        yield from titled(TEXTS[way], _overall(systems, way, result["at"]))
     groups = systems[0]["groups"]
     same = _same_pairs(groups["position"], groups["earlier_queries"])
     for kind, title in KINDS.items():
         if kind == "earlier_queries" and same:
             yield f"\n{title}: one less than the place; there are no earlier sessions."
         elif kind in groups:
-            yield from _titled(f"{title} (raw text)", _grouped(systems, kind, result["at"]))
+            yield from titled(f"{title} (raw text)", _grouped(systems, kind, result["at"]))
     if result["comparisons"]:
         bootstrap = result["bootstrap"]
         title = (
@@ -44,7 +43,7 @@ def evaluation_tables(result: dict) -> Iterator[str]:
         )
         names = _main_figures(result["at"])
         found = [d for d in result["comparisons"] if d["text"] == "raw" and d["figure"] in names]
-        yield from _titled(title, _compared(found, bootstrap["confidence"]))
+        yield from titled(title, _compared(found, bootstrap["confidence"]))
     if "unk" in ways:
         yield "\nGroups and differences with <unk> as a token: see --json."
     for note in result["notes"]:
@@ -118,21 +117,3 @@ def _same_pairs(position: Sequence[dict], earlier: Sequence[dict]) -> bool:
 
 def _one_more(label: str) -> str:
     return str(int(label) + 1) if label.isdecimal() else label
-
-
-def _titled(title: str, rows: List[Row]) -> Iterator[str]:
-    yield f"\n{title}\n"
-    widths = [max(3, *map(len, column)) for column in zip(*rows)]
-    # Words to the left, numbers to the right.
-    numbers = [all(_is_number(cell) for cell in column) for column in zip(*rows[1:])]
-    align: Dict[bool, Callable[[str, int], str]] = {True: str.rjust, False: str.ljust}
-    rule = ["-" * (width - 1) + (":" if n else "-") for width, n in zip(widths, numbers)]
-    for i, row in enumerate(rows):
-        cells = (align[n](cell, width) for cell, width, n in zip(row, widths, numbers))
-        yield f"| {' | '.join(cells)} |"
-        if i == 0:
-            yield f"| {' | '.join(rule)} |"
-
-
-def _is_number(cell: str) -> bool:
-    return cell in ("", MISSING) or cell.replace(",", "").lstrip("+-").replace(".", "").isdigit()

@@ -7,6 +7,7 @@ from typing import Iterator, List, NamedTuple
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_text import queries_of
 from mtn_preprocess.text.text_checks import check_next_query, check_session, numbered_lines
+from mtn_preprocess.text.word_pieces import decode_pieces
 
 
 class Pair(NamedTuple):
@@ -38,3 +39,8 @@ def read_pairs(prefix: str) -> Iterator[Pair]:
         yield Pair(*(" ".join(line.split()) for _, line in (source, target)))
     if not number:
         raise InputError("no pairs", "check the filters of the preparation", paths[0])
+
+
+def read_pairs_in_words(prefix: str) -> Iterator[Pair]:
+    """The same, with word pieces put together to words."""
+    return (Pair(*map(decode_pieces, pair)) for pair in read_pairs(prefix))

@@ -11,8 +11,7 @@ from mtn_preprocess.commands.notes import counted, notes_of
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.standard_streams import standard_output
 from mtn_preprocess.text.histories import read_histories, split_history
-from mtn_preprocess.text.session_pairs import Pair, read_pairs
-from mtn_preprocess.text.word_pieces import decode_pieces
+from mtn_preprocess.text.session_pairs import Pair, read_pairs_in_words
 
 from ..baselines import METHODS, Asked, Source, after_last, after_session, own_next, suggest
 from ..counting import count_followers
@@ -26,7 +25,7 @@ _say = notes_of("mtn-yardstick")
 def run(method: str, train: Optional[str], test: str, nbest: int, out: TextIO) -> None:
     """Read the test pairs, count in the training pairs what may follow them, write."""
     sources = METHODS[method]
-    pairs = list(_read_words(test))
+    pairs = list(read_pairs_in_words(test))
     histories: Iterable[Sessions] = repeat([])
     if own_next in sources:
         histories = _histories(test, pairs)
@@ -43,10 +42,6 @@ def run(method: str, train: Optional[str], test: str, nbest: int, out: TextIO) -
     _say(f"{len(pairs):,} pairs of {test}; first suggestions: {', '.join(parts)}")
 
 
-def _read_words(prefix: str) -> Iterator[Pair]:
-    return (Pair(*map(decode_pieces, pair)) for pair in read_pairs(prefix))
-
-
 def _counts(sources: Sequence[Source]) -> bool:
     """Whether training text is needed."""
     return after_last in sources or after_session in sources
@@ -55,7 +50,7 @@ def _counts(sources: Sequence[Source]) -> bool:
 def _followers(sources: Sequence[Source], train: str, pairs: Sequence[Pair]) -> Followers:
     # Every context ends in the last query: what follows others will not be asked for.
     asked = {pair.queries()[-1] for pair in pairs}
-    training = counted(_read_words(train), f"pairs of {train}", _say)
+    training = counted(read_pairs_in_words(train), f"pairs of {train}", _say)
     wanted = (pair for pair in training if pair.queries()[-1] in asked)
     longest = 1
     if after_session in sources:
