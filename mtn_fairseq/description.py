@@ -6,6 +6,7 @@ from typing import List, NamedTuple, Optional
 class ModelDescription(NamedTuple):
     """Its defaults are true of fairseq's own architectures."""
 
+    levels: int = 2  # 2: reads a session; 3: also the earlier sessions of the same person
     level_sizes: Optional[List[int]] = None  # built for these; None: any
     max_source_positions: Optional[int] = None  # likewise
     source_context: str = "session"  # what is read of a source, or its `last` query

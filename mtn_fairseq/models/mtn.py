@@ -115,7 +115,7 @@ class MTNModel(SessionModel):
             output_projection=output_layer(cfg, task.target_dictionary),
         )
         model = cls(encoder, decoder)
-        model.level_sizes = sizes
+        model.levels, model.level_sizes = len(layers), sizes
         if cfg.copy_attention:
             channels = cfg.encoder_embed_dim
             model.copy_by(Pointer(channels, channels, hierarchical=True), separators)

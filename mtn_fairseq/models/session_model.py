@@ -20,6 +20,7 @@ class SessionModel(FairseqEncoderDecoderModel):
     """A session in, the next query out."""
 
     skips_padding = False  # whether the layers are given real tokens only
+    levels = 2  # 2: reads a session; 3: also the earlier sessions of the same person
     level_sizes: Optional[List[int]] = None  # of the units that it is built for; None: any
 
     def forward(
@@ -69,6 +70,7 @@ class SessionModel(FairseqEncoderDecoderModel):
     @property
     def description(self) -> ModelDescription:
         return ModelDescription(
+            levels=self.levels,
             level_sizes=self.level_sizes,
             source_context=getattr(self.encoder, "source_context", "session"),
             reads_whole_sessions=getattr(self.encoder, "reads_whole_sessions", False),

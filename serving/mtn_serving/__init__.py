@@ -1,8 +1,10 @@
 """After fairseq: a trained model -> suggestions.
 
 suggester              sessions in, lists out: the class that everything else is for
-session_checks         what may be given as a session
+request                one session, and what the same person asked before it
+session_checks         what may be given as a session and as a history
 candidates             candidates of all sources for one session
+history                what this person asked before
 counting, next_queries what people asked next: counted, kept, looked up
 typed_words            which words and pairs of neighbouring words people typed
 edits, word_changes    the last query with words changed as people change them

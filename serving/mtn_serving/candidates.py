@@ -5,14 +5,22 @@ from typing import Dict, List, NamedTuple, Optional, Sequence
 from mtn_preprocess.text.typed_queries import in_lower_case
 
 from .edits import KINDS, edits
+from .history import Past, own_queries
 from .next_queries import NextQueries
 
 # In the order in which they come where no ranker is at hand.
-COUNTS, BEAM, EDITS, SESSION = SOURCES = ("counts", "beam", "edits", "session")
+SOURCES = ("history", "counts", "beam", "edits", "session")
+HISTORY, COUNTS, BEAM, EDITS, SESSION = SOURCES
 MAX_COUNTED = 20
 
 # Which field of a candidate tells that a source has it.
-FIELD_OF = {COUNTS: "counted", BEAM: "hypothesis", EDITS: "edit", SESSION: "queries_ago"}
+FIELD_OF = {
+    HISTORY: "own",
+    COUNTS: "counted",
+    BEAM: "hypothesis",
+    EDITS: "edit",
+    SESSION: "queries_ago",
+}
 _SOURCE_OF = {field: source for source, field in FIELD_OF.items()}
 
 
@@ -21,6 +29,7 @@ class Candidate(NamedTuple):
 
     text: str
     source: str  # the first of SOURCES that has it
+    own: Optional[int] = None  # place among what this person asked before, from 0
     counted: Optional[int] = None  # place among what people asked next, from 0
     hypothesis: Optional[int] = None  # place in the beam, from 0
     edit: Optional[int] = None  # which of edits.KINDS
@@ -32,6 +41,7 @@ def gather(
     table: Optional[NextQueries],
     beam: Sequence[str],
     sources: Sequence[str] = SOURCES,
+    past: Optional[Past] = None,
 ) -> List[Candidate]:
     """All candidates in the order of SOURCES, each source's best first.
 
@@ -40,8 +50,11 @@ def gather(
         table: None for no counts and no edits
         beam: hypotheses of the model, best first
         sources: those that are switched on
+        past: of this person; None for a stranger
     """
     found: Dict[str, Dict[str, int]] = {}
+    if HISTORY in sources and past is not None:
+        _add(found, "own", own_queries(past))
     if COUNTS in sources and table is not None:
         _add(found, "counted", [text for text, _ in table.suggest(session, MAX_COUNTED)])
     if BEAM in sources:

@@ -10,6 +10,8 @@ import numpy as np
 
 from mtn_preprocess.text.text_settings import TextSettings
 
+from .request import HistorySize
+
 Sources = Any  # sessions as an engine reads them; made once for the beam and the scores
 
 
@@ -24,10 +26,11 @@ class Scores(NamedTuple):
 class Engine(Protocol):
     text_settings: Optional[TextSettings]  # of the text that it was trained on, if known
     settings_file: Path  # that has them, for messages
+    history_size: HistorySize  # what it reads of earlier sessions
     """Several threads may ask it at once."""
 
     def sources(self, sessions: Sequence[str]) -> Sources:
-        """A batch of sessions, as prepared text has them."""
+        """A batch of sessions as prepared text has them, with the history it reads in front."""
 
     def beam_search(self, beam: int) -> Callable[[Sources], List[List[str]]]:
         """A function: the hypotheses of each session of a batch, best first."""

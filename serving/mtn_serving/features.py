@@ -6,6 +6,7 @@ import numpy as np
 
 from .candidates import Candidate
 from .engine import Scores
+from .history import Past, past_of
 from .next_queries import NextQueries
 
 CONTEXT_LENGTHS = (1, 2, 3)
@@ -21,6 +22,17 @@ NAMES = (
     "hypothesis_place",
     "edit_kind",
     "queries_ago",
+    "own_place",
+    # of this person
+    "own_sessions",
+    "own_last_asked",
+    "own_asked",
+    "own_habit",
+    "own_sessions_with_it",
+    "own_share_of_sessions",
+    "own_sessions_ago",
+    "own_after_last",
+    "own_share_after_last",
     # of the counts
     *(f"share_after_{length}" for length in CONTEXT_LENGTHS),
     *(f"count_after_{length}" for length in CONTEXT_LENGTHS),
@@ -51,6 +63,7 @@ _PLACES = {
     "hypothesis": "hypothesis_place",
     "edit": "edit_kind",
     "queries_ago": "queries_ago",
+    "own": "own_place",
 }
 
 
@@ -59,6 +72,7 @@ def features(
     candidates: Sequence[Candidate],
     table: Optional[NextQueries],
     scores: Optional[Scores],
+    past: Optional[Past] = None,
 ) -> np.ndarray:
     """(candidates, NAMES)"""
     columns = {name: np.full(len(candidates), np.nan, dtype=np.float32) for name in NAMES}
@@ -68,12 +82,29 @@ def features(
         places = [getattr(each, field) for each in candidates]
         columns[name][:] = [np.nan if place is None else place for place in places]
     texts = [each.text for each in candidates]
+    _of_history(columns, texts, past or past_of((), session[-1]))
     if table is not None:
         _of_counts(columns, session, texts, table)
     if scores is not None and candidates:
         _of_model(columns, texts, scores)
     _of_words(columns, session, texts)
     return np.stack([columns[name] for name in NAMES], axis=1)
+
+
+def _of_history(columns: Dict[str, np.ndarray], texts: Sequence[str], past: Past) -> None:
+    """Times are 0 for a stranger, as for what this person never asked; shares are not known."""
+    columns["own_sessions"][:] = past.sessions
+    columns["own_last_asked"][:] = past.last in past.asked
+    columns["own_asked"][:] = np.log1p([past.asked.get(text, 0) for text in texts])
+    columns["own_habit"][:] = [past.habit.get(text, 0.0) for text in texts]
+    columns["own_sessions_with_it"][:] = [past.asked_in.get(text, 0) for text in texts]
+    columns["own_sessions_ago"][:] = [past.sessions_ago.get(text, np.nan) for text in texts]
+    columns["own_after_last"][:] = [past.after_last.get(text, 0) for text in texts]
+    followed = sum(past.after_last.values())
+    if past.sessions:
+        columns["own_share_of_sessions"][:] = columns["own_sessions_with_it"] / past.sessions
+    if followed:
+        columns["own_share_after_last"][:] = columns["own_after_last"] / followed
 
 
 def _of_counts(

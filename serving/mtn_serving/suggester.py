@@ -20,13 +20,7 @@ from typing import (
 import numpy as np
 
 from mtn_preprocess.errors import InputError
-from mtn_preprocess.text.session_text import (
-    QUERY_SEPARATOR,
-    decode_query,
-    is_separator,
-    join_units,
-    queries_of,
-)
+from mtn_preprocess.text.session_text import decode_query
 from mtn_preprocess.text.text_settings import NAME as SETTINGS
 from mtn_preprocess.text.text_settings import SettingsOf, agreed_settings, read_settings
 from mtn_preprocess.text.typed_sessions import SessionReader
@@ -35,13 +29,20 @@ from .candidates import BEAM, Candidate, gather
 from .conditions import conditions_of
 from .engine import Engine, Scores, Sources
 from .features import features
+from .history import Past, past_of
 from .next_queries import NextQueries
 from .ranker import Ranker
-from .session_checks import Session, check_session, check_sessions
+from .request import HistorySize, Request, read_request
+from .session_checks import (
+    Histories,
+    History,
+    Session,
+    check_histories,
+    check_session,
+    check_sessions,
+)
 
 IN_TURN = "in turn"  # one source after the other
-
-UNKNOWN_TEXT = SessionReader()  # of other makers
 
 _BATCH_SIZE = 32  # sessions in one batch
 
@@ -97,6 +98,7 @@ class Suggester:
             trained is not None, table is not None, without, beam, repeats, fitted, text
         )
         self.sources = self.conditions.sources
+        self.model_reads = HistorySize(0, 0) if trained is None else trained.history_size
         self.beam = None
         if trained is not None and BEAM in self.sources:
             self.beam = trained.beam_search(self.conditions.beam)
@@ -139,23 +141,31 @@ class Suggester:
         folder = Path(prefix).parent
         agreed_settings([*self._texts, (folder / SETTINGS, read_settings(folder))])
 
-    def suggest(self, session: Session, n: int = 10) -> List[Suggestion]:
+    def suggest(
+        self, session: Session, n: int = 10, history: Optional[History] = None
+    ) -> List[Suggestion]:
         """The best `n` for one session, all different; fewer where there are no more.
 
         Args:
-            session: its queries, or a line of prepared text
+            session: its queries, or a line of prepared text, which may have earlier sessions itself
+            history: earlier sessions of the same person, oldest first, each its queries
         """
         check_session(session)
-        (found,) = self.suggest_many([session], n)
+        (found,) = self.suggest_many([session], n, [history])
         return found
 
-    def suggest_many(self, sessions: Sequence[Session], n: int = 10) -> List[List[Suggestion]]:
-        """For each session what `suggest` gives for it, sooner than one by one."""
-        check_sessions(sessions)
+    def suggest_many(
+        self, sessions: Sequence[Session], n: int = 10, histories: Histories = None
+    ) -> List[List[Suggestion]]:
+        """For each session what `suggest` gives for it, sooner than one by one.
+
+        Args:
+            histories: one for each session
+        """
         if index(n) < 1:
             raise InputError(f"{n} suggestions were asked for", "ask for at least 1")
         found: List[List[Suggestion]] = []
-        for batch in batches([as_line(session, self.reader) for session in sessions]):
+        for batch in batches(self._requests(sessions, histories)):
             if self.ranker is None:
                 found += map(_in_order_of_sources, self._candidates(batch))
             else:
@@ -165,42 +175,60 @@ class Suggester:
             for suggestions, session in zip(found, sessions)
         ]
 
-    def describe(self, sessions: Sequence[Session]) -> Iterator[Described]:
+    def describe(
+        self, sessions: Sequence[Session], histories: Histories = None
+    ) -> Iterator[Described]:
         """The candidates of each session as the ranker sees them, batch by batch."""
-        check_sessions(sessions)
-        for batch in batches([as_line(session, self.reader) for session in sessions]):
+        for batch in batches(self._requests(sessions, histories)):
             yield from self._described(batch)
 
-    def _candidates(self, lines: Sequence[str]) -> List[List[Candidate]]:
-        sources = None
-        if self.trained is not None and self.beam is not None:
-            sources = self.trained.sources(lines)
-        return self._gather(lines, sources)
+    def _requests(self, sessions: Sequence[Session], histories: Histories) -> List[Request]:
+        check_sessions(sessions)
+        check_histories(histories, sessions)
+        known = histories or [None] * len(sessions)
+        return [read_request(*each, self.reader) for each in zip(sessions, known)]
 
-    def _described(self, lines: Sequence[str]) -> List[Described]:
-        scores: Sequence[Optional[Scores]] = [None] * len(lines)
-        sources = None if self.trained is None else self.trained.sources(lines)
-        gathered = self._gather(lines, sources)
+    def _candidates(self, requests: Sequence[Request]) -> List[List[Candidate]]:
+        sources = None if self.beam is None else self._sources(requests)
+        return self._gather(requests, _pasts(requests), sources)
+
+    def _described(self, requests: Sequence[Request]) -> List[Described]:
+        scores: Sequence[Optional[Scores]] = [None] * len(requests)
+        sources, pasts = self._sources(requests), _pasts(requests)
+        gathered = self._gather(requests, pasts, sources)
         if self.trained is not None and sources is not None:
             texts = [[each.text for each in candidates] for candidates in gathered]
             scores = self.trained.scores(sources, texts)
         return [
-            Described(candidates, features(queries_of(line), candidates, self.table, of_session))
-            for line, candidates, of_session in zip(lines, gathered, scores)
+            Described(
+                candidates, features(request.session, candidates, self.table, of_session, past)
+            )
+            for request, candidates, of_session, past in zip(requests, gathered, scores, pasts)
         ]
 
-    def _gather(self, lines: Sequence[str], sources: Optional[Sources]) -> List[List[Candidate]]:
+    def _sources(self, requests: Sequence[Request]) -> Optional[Sources]:
+        """The requests as the model reads them; None without a model."""
+        if self.trained is None:
+            return None
+        lines = [request.fitted(self.model_reads).line for request in requests]
+        return self.trained.sources(lines)
+
+    def _gather(
+        self, requests: Sequence[Request], pasts: Sequence[Past], sources: Optional[Sources]
+    ) -> List[List[Candidate]]:
         """Args:
-        sources: the lines as the model reads them; None where nobody asks it
+        sources: the requests as the model reads them; None where nobody asks it
         """
-        beams = [[] for _ in lines] if self.beam is None or sources is None else self.beam(sources)
+        beams: Sequence[Sequence[str]] = [()] * len(requests)
+        if self.beam is not None and sources is not None:
+            beams = self.beam(sources)
         return [
             [
                 candidate
-                for candidate in gather(queries_of(line), self.table, beam, self.sources)
+                for candidate in gather(request.session, self.table, beam, self.sources, past)
                 if self.conditions.repeats or candidate.queries_ago is None
             ]
-            for line, beam in zip(lines, beams)
+            for request, past, beam in zip(requests, pasts, beams)
         ]
 
     def _ranked(self, described: Described) -> List[Suggestion]:
@@ -240,27 +268,8 @@ def batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
         yield items[start : start + _BATCH_SIZE]
 
 
-def as_line(session: Session, reader: SessionReader = UNKNOWN_TEXT) -> str:
-    """In words, as the preparation writes it, and without empty queries."""
-    if isinstance(session, str):
-        words = reader.line(session).split()
-    else:
-        words = join_units(filter(None, map(reader.query, session)), level=1).split()
-    kept: List[str] = []
-    for word in words:
-        if not is_separator(word) or (kept and not is_separator(kept[-1])):
-            kept.append(word)
-        elif kept and kept[-1] == QUERY_SEPARATOR:
-            kept[-1] = word  # of an empty query; the one between sessions stays
-    if kept and is_separator(kept[-1]):
-        kept.pop()
-    if not kept:
-        raise InputError("a session without a query", "give at least one")
-    return " ".join(kept)
-
-
-def has_query(line: str, reader: SessionReader = UNKNOWN_TEXT) -> bool:
-    return not all(map(is_separator, reader.line(line).split()))
+def _pasts(requests: Sequence[Request]) -> List[Past]:
+    return [past_of(request.history, request.session[-1]) for request in requests]
 
 
 def _texts_of(

@@ -36,15 +36,22 @@ def _made_up(features: np.ndarray) -> np.ndarray:
     """(candidates,): nobody asked it; it only takes words away, or mixes some that are there, or
     the model did not think of it."""
     nobody_asked = (_of(features, "asked") == 0) & np.isnan(_of(features, "queries_ago"))
+    nobody_asked &= ~_own(features)
     nothing_new = _of(features, "new_words") == 0
     return nobody_asked & (nothing_new | np.isnan(_of(features, "hypothesis_place")))
 
 
 def _strays(features: np.ndarray) -> np.ndarray:
-    """(candidates,): it has no word of the session, and nobody asked it after the last query."""
+    """(candidates,): it has no word of the session, nobody asked it after the last query, and this
+    person never asked it."""
     followed = sum(np.nan_to_num(_of(features, f"count_after_{n}")) for n in CONTEXT_LENGTHS)
     shared = _of(features, "shared_with_last") + _of(features, "shared_with_earlier")
-    return (shared == 0) & (followed == 0)
+    return (shared == 0) & (followed == 0) & ~_own(features)
+
+
+def _own(features: np.ndarray) -> np.ndarray:
+    """(candidates,): this person asked it before."""
+    return _of(features, "own_asked") > 0
 
 
 def _of(features: np.ndarray, name: str) -> np.ndarray:

@@ -9,7 +9,7 @@ from optional_parts import need_lightgbm
 from processes import BIN, PATIENCE, PLUGIN, ROOT, SMALL, prepared, run, train
 
 from mtn_evaluation import read_system
-from mtn_serving.candidates import SOURCES
+from mtn_serving.candidates import HISTORY, SOURCES
 from mtn_serving.ranker import RULES
 
 LONGEST = {0: 12, 300: 40}  # tokens of a query
@@ -61,7 +61,7 @@ def test_a_ranked_test_set_can_be_scored(parts, tmp_path):
 def test_the_report_has_every_source(parts):
     *_, report = parts
     rows = [line[:20].strip() for line in report.splitlines()]
-    without = [f"… without {source}" for source in SOURCES]
+    without = [f"… without {source}" for source in SOURCES if source != HISTORY]  # nobody has one
     assert rows[:-1] == ["", "no ranker", "ranker", *without]
     assert " paid: " in report.splitlines()[-1] or " did not pay: " in report.splitlines()[-1]
 
@@ -69,7 +69,7 @@ def test_the_report_has_every_source(parts):
 def test_counts_alone_are_the_yardstick(parts, tmp_path):
     """Without model, edits and ranker, repeats allowed: what `mtn-yardstick` counts."""
     text, _, _, folder, _ = parts
-    counts = f"--counts {folder}/counts --without edits --repeats"
+    counts = f"--counts {folder}/counts --without edits,history --repeats"
     found = suggested(parts, counts, tmp_path)
     yardstick = run(f"mtn-yardstick last --train {text}/train --test {text}/test --nbest 5")
     (tmp_path / "last.log").write_text(yardstick.stdout, encoding="utf-8")
@@ -98,7 +98,7 @@ def test_the_beam_is_that_of_fairseq_generate(parts, tmp_path, request):
     """Alone and without a ranker, but that `<unk>` and queries of the session are left out."""
     _, data, flags, folder, _ = parts
     longest = LONGEST[request.node.callspec.params["parts"]]
-    found = suggested(parts, f"{flags} --without counts,edits,session --beam 5", tmp_path)
+    found = suggested(parts, f"{flags} --without counts,edits,session,history --beam 5", tmp_path)
     done = run(
         f"fairseq-generate {data} {PLUGIN} --path {folder}/save/checkpoint_last.pt --cpu --beam 5"
         f" --nbest 5 --max-len-b {longest}"

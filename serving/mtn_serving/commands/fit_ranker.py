@@ -10,9 +10,9 @@ from mtn_preprocess.commands.notes import notes_of
 from mtn_preprocess.commands.time_left import TimeLeft
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.standard_streams import standard_output
-from mtn_preprocess.text.session_pairs import Pair, read_pairs
-from mtn_preprocess.text.word_pieces import decode_pieces
+from mtn_preprocess.text.session_pairs import Pair
 
+from ..candidates import FIELD_OF
 from ..fitting import (
     AT,
     BLEU_COUNTS,
@@ -28,6 +28,7 @@ from ..fitting import (
 from ..kept_folder import check_output
 from ..ranker import KIND, import_lightgbm
 from ..suggester import Described, Suggester, batches
+from .personal_pairs import read_personal_pairs
 from .suggester_flags import add_suggester_flags, suggester_of
 
 FIGURES = ("bleu", "exact", f"mrr@{AT}", f"hit@{AT}")
@@ -36,10 +37,13 @@ FIGURES = ("bleu", "exact", f"mrr@{AT}", f"hit@{AT}")
 _say = notes_of("mtn-fit-ranker")
 
 
-def run(suggester: Suggester, valid: str, output: str, seed: int) -> List[str]:
+def run(
+    suggester: Suggester, valid: str, output: str, seed: int, use_history: bool = True
+) -> List[str]:
     """Writes the ranker; returns the lines of its report."""
     suggester.check_text(valid)
-    pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(valid)]
+    personal = read_personal_pairs(valid, use_history, suggester.model_reads, _say)
+    pairs = [each.pair for each in personal]
     sessions = session_numbers(pairs)
     if sessions[-1] + 1 < FOLDS:
         raise InputError(
@@ -47,8 +51,8 @@ def run(suggester: Suggester, valid: str, output: str, seed: int) -> List[str]:
         )
     progress = TimeLeft(_say)
     described: List[Described] = []
-    for batch in batches(pairs):
-        described += suggester.describe([pair.source for pair in batch])
+    for batch in batches(personal):
+        described += suggester.describe([each.line for each in batch])
         progress("pairs", len(described), len(pairs))
     if not any(each.candidates for each in described):
         raise InputError("no candidates for any pair", "add a model, or counts of more text", valid)
@@ -79,7 +83,8 @@ def session_numbers(pairs: Sequence[Pair]) -> List[int]:
 
 def report(fitted: Fitted, sources: Sequence[str]) -> List[str]:
     """What the whole and its parts reach, each pair ranked by learners that have not seen it."""
-    parts = list(sources) if len(sources) > 1 else []
+    used = [source for source in sources if _brings_any(fitted, source)]
+    parts = used if len(used) > 1 else []
     systems: Dict[str, Lists] = {
         "no ranker": lists_in_order_of_sources(fitted),
         "ranker": cross_validated_lists(fitted),
@@ -94,6 +99,13 @@ def report(fitted: Fitted, sources: Sequence[str]) -> List[str]:
         lines.append(f"{name:20}" + "".join(f"{figures[figure]:9.2f}" for figure in FIGURES))
     merits = {source: merit(found[f"… without {source}"]) for source in parts}
     return [*lines, *what_paid(merit(found["ranker"]), merits)]
+
+
+def _brings_any(fitted: Fitted, source: str) -> bool:
+    """Whether it has a candidate at all: of strangers, there is no history."""
+    field = FIELD_OF[source]
+    pairs = fitted.examples.pairs
+    return any(getattr(each, field) is not None for pair in pairs for each in pair)
 
 
 def what_paid(whole: float, without: Dict[str, float]) -> List[str]:
@@ -127,14 +139,20 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     )
     add_suggester_flags(parser)
     add = parser.add_argument
-    add("--valid", required=True, metavar="PREFIX", help="pairs that neither model nor counts know")
+    add(
+        "--valid",
+        required=True,
+        metavar="PREFIX",
+        help="pairs that neither model nor counts know; PREFIX.history, where it exists, is what "
+        "the same people asked before",
+    )
     add("--output", required=True, metavar="FOLDER", help="the ranker; an older one is replaced")
     add("--seed", type=int, default=SEED, help="default: %(default)s")
     args = parser.parse_args(argv)
     import_lightgbm()  # before all the work, not after it
     check_output(Path(args.output), KIND)
     suggester = suggester_of(parser, args)
-    lines = run(suggester, args.valid, args.output, args.seed)
+    lines = run(suggester, args.valid, args.output, args.seed, not args.no_history)
     with standard_output() as out:
         out.write("".join(f"{line}\n" for line in lines))
 

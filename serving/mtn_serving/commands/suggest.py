@@ -10,21 +10,25 @@ from mtn_preprocess.commands.interrupts import interruptible
 from mtn_preprocess.commands.notes import notes_of
 from mtn_preprocess.commands.time_left import TimeLeft
 from mtn_preprocess.files.standard_streams import standard_input, standard_output
-from mtn_preprocess.text.session_pairs import Pair, read_pairs
-from mtn_preprocess.text.word_pieces import decode_pieces
 
-from ..suggester import Suggester, as_line, batches, has_query
+from ..request import as_line, has_query
+from ..suggester import Suggester, batches
+from .personal_pairs import read_personal_pairs
 from .suggester_flags import add_suggester_flags, suggester_of
 
+_say = notes_of("mtn-suggest")
 
-def answer_test(suggester: Suggester, test: str, nbest: int, out: TextIO) -> None:
+
+def answer_test(
+    suggester: Suggester, test: str, nbest: int, out: TextIO, use_history: bool = True
+) -> None:
     suggester.check_text(test)
-    pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(test)]
-    progress = TimeLeft(notes_of("mtn-suggest"))
+    pairs = read_personal_pairs(test, use_history, suggester.model_reads, _say)
+    progress = TimeLeft(_say)
     number = 0
     for batch in batches(pairs):
-        found = suggester.suggest_many([pair.source for pair in batch], nbest)
-        for pair, suggestions in zip(batch, found):
+        found = suggester.suggest_many([each.line for each in batch], nbest)
+        for (pair, _), suggestions in zip(batch, found):
             ranked = [(each.query, each.score) for each in suggestions]
             write_suggestions(number, pair, ranked, out)
             number += 1
@@ -75,12 +79,18 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     add(
         "--ranker", metavar="FOLDER", help="of mtn-fit-ranker; without it, one source after another"
     )
-    add("--test", metavar="PREFIX", help="PREFIX.session, PREFIX.next: answer all of its pairs")
+    add(
+        "--test",
+        metavar="PREFIX",
+        help="PREFIX.session, PREFIX.next: answer all of its pairs; PREFIX.history, where it "
+        "exists: what the same people asked before",
+    )
     add(
         "--session",
         action="append",
         metavar="TEXT",
-        help="answer this one: 'paris hotels <q> london'; may be repeated",
+        help="answer this one: 'paris hotels <q> london', with earlier sessions of the same person "
+        "'rome <session> paris hotels <q> london'; may be repeated",
     )
     add("--nbest", type=at_least_1, default=10, metavar="N", help="at most (default: %(default)s)")
     add(
@@ -98,10 +108,12 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         parser.error("give --test or --session, not both")
     if args.test is not None and args.json:
         parser.error("--json answers lines, and mtn-evaluate reads what --test prints: give one")
+    if args.test is None and args.no_history:
+        parser.error("--no-history is for --test: give sessions without <session>")
     suggester = suggester_of(parser, args, args.ranker, args.verify or args.test is not None)
     with standard_output() as out:
         if args.test is not None:
-            answer_test(suggester, args.test, args.nbest, out)
+            answer_test(suggester, args.test, args.nbest, out, not args.no_history)
             return
         lines = typed_lines() if args.session is None else args.session
         if args.json:

@@ -34,6 +34,12 @@ def add_suggester_flags(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="suggest queries of the session again, too (default: as the ranker was fitted)",
     )
+    add(
+        "--no-history",
+        action="store_true",
+        help="take everybody for a stranger: do not read PREFIX.history, nor what stands before "
+        "the last <session> of a line",
+    )
     add("--gpu", action="store_true", help="run the model on a GPU")
 
 

@@ -12,9 +12,11 @@ from torch import Tensor
 
 from mtn_fairseq.checkpoints.loading import load_model
 from mtn_fairseq.data.spelled_words import UnknownWords
+from mtn_fairseq.description import ModelDescription
 from mtn_preprocess.errors import InputError
 
 from ..engine import Scores
+from ..request import HistorySize
 from .beam_candidates import BeamCandidates
 from .candidate_scores import score_candidates
 
@@ -35,6 +37,7 @@ class TrainedModel:
         self.dictionary = task.target_dictionary
         self.text_settings, self.settings_file = task.text_settings, task.settings_file
         self.pieces = task.build_bpe(Namespace(bpe=None))  # None where the data are in words
+        self.history_size = _history_size(model, task.level_sizes)
         self.on_gpu = next(model.parameters()).is_cuda
 
     @classmethod
@@ -83,6 +86,13 @@ class TrainedModel:
 
     def placed(self, batch: Any) -> Any:
         return utils.move_to_cuda(batch) if self.on_gpu else batch
+
+
+def _history_size(model: FairseqEncoderDecoderModel, level_sizes: Sequence[int]) -> HistorySize:
+    """Of the sessions that a model of three levels is built for, one is the session in progress."""
+    if getattr(model, "description", ModelDescription()).levels < 3:
+        return HistorySize(0, 0)
+    return HistorySize(level_sizes[2] - 1, level_sizes[1])
 
 
 def in_order(batch: Dict[str, Any]) -> Dict[str, Any]:

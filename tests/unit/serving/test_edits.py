@@ -8,6 +8,7 @@ from mtn_preprocess.text.typed_queries import in_lower_case
 from mtn_serving.candidates import BEAM, COUNTS, SESSION, SOURCES, gather
 from mtn_serving.counting import MAX_QUERIES_OF_WORD
 from mtn_serving.edits import KINDS, MAX_WORDS, edits
+from mtn_serving.history import past_of
 from mtn_serving.word_changes import change_between
 
 NOBODY = table_of([["something", "else"]])
@@ -118,9 +119,10 @@ def test_each_text_once_with_all_its_places():
 
 
 def test_each_source_can_be_left_out():
-    whole = gather(["d", "a b"], TABLE, ["e"])
+    past = past_of([["f"]], "a b")
+    whole = gather(["d", "a b"], TABLE, ["e"], past=past)
     for source in SOURCES:
-        rest = gather(["d", "a b"], TABLE, ["e"], [s for s in SOURCES if s != source])
+        rest = gather(["d", "a b"], TABLE, ["e"], [s for s in SOURCES if s != source], past)
         assert source not in {each.source for each in rest}
         assert {each.text for each in rest} < {each.text for each in whole}
 

@@ -405,10 +405,10 @@ def test_what_is_left_open_is_as_the_ranker_was_fitted():
     ranker = ranker_for(False, True, without=["edits"], beam=3, repeats=True)
     suggester = Suggester(TABLE, ranker=ranker)
     assert suggester.conditions == ranker.conditions
-    assert suggester.sources == ("counts", "session")
+    assert suggester.sources == ("history", "counts", "session")
     assert Suggester(TABLE, ranker=ranker, beam=7).conditions.beam == 7
     plain = Suggester(TABLE).conditions
-    assert plain == (("counts", "edits"), False, True, 10, False, None)
+    assert plain == (("history", "counts", "edits"), False, True, 10, False, None)
 
 
 @pytest.mark.parametrize(
@@ -425,9 +425,14 @@ def test_what_is_left_open_is_as_the_ranker_was_fitted():
         (
             ((False, True), {}),
             {"without": ["counts"]},
-            r"for counts\+edits, not for edits; leave out --without, or fit another",
+            r"history\+counts\+edits, not for history\+edits; leave out --without, or fit another",
         ),
-        (((False, True), {"without": ["edits"]}), {"without": []}, r"for counts, not for counts\+"),
+        (
+            ((False, True), {"without": ["edits", "history"]}),
+            {"without": ["history"]},
+            r"for counts, not for counts\+edits",
+        ),
+        (((False, True), {}), {"without": ["history"]}, r"not for counts\+edits; leave out"),
     ],
 )
 def test_otherwise_it_is_refused(fitted_for, options, message):

@@ -26,7 +26,8 @@ from mtn_serving.commands.suggest import answer_in_json, answer_lines, answer_te
 from mtn_serving.conditions import conditions_of
 from mtn_serving.next_queries import NextQueries
 from mtn_serving.ranker import Ranker, Weights
-from mtn_serving.suggester import Suggester, as_line, has_query
+from mtn_serving.request import as_line, has_query
+from mtn_serving.suggester import Suggester
 
 SESSIONS = [["www ebay com", "ebay motors"], ["ebay", "bob s pizza"], ["bob s pizza", "ebay"]]
 TABLE = table_of(SESSIONS, text=TextSettings())

@@ -1,0 +1,73 @@
+"""One request: the session in progress, and what the same person asked before it.
+
+All that is known of a person comes with the request, and is forgotten with it.
+"""
+
+from typing import Iterable, List, NamedTuple, Optional, Tuple
+
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.histories import split_history
+from mtn_preprocess.text.session_text import is_separator, join_units
+from mtn_preprocess.text.typed_sessions import SessionReader
+
+from .session_checks import History, Session
+
+UNKNOWN_TEXT = SessionReader()  # of other makers
+
+Queries = Tuple[str, ...]  # of one session, as prepared text has them
+
+
+class HistorySize(NamedTuple):
+    """How much of a history a model reads."""
+
+    sessions: int  # 0 for a model that reads the session in progress only
+    queries: int  # of each session
+
+
+class Request(NamedTuple):
+    session: Queries
+    history: Tuple[Queries, ...] = ()  # earlier sessions, oldest first
+
+    @property
+    def line(self) -> str:
+        """As prepared text has it, the history in front."""
+        sessions = [join_units(queries, level=1) for queries in (*self.history, self.session)]
+        return join_units(sessions, level=2)
+
+    def fitted(self, size: HistorySize) -> "Request":
+        """With the newest part of its history; the session stays as it is."""
+        sessions = self.history[-size.sessions :] if size.sessions else ()
+        return self._replace(history=tuple(each[-size.queries :] for each in sessions))
+
+
+def read_request(
+    session: Session, history: Optional[History] = None, reader: SessionReader = UNKNOWN_TEXT
+) -> Request:
+    """Read what was typed; queries and sessions of which nothing is left are left out.
+
+    Args:
+        session: its queries; or a line of prepared text, which may have earlier sessions itself
+        history: sessions before these, oldest first
+    """
+    if isinstance(session, str):
+        before, last = split_history(reader.line(session))
+        sessions = _not_empty([*before, last])
+    else:
+        sessions = _not_empty([map(reader.query, session)])
+    if not sessions:
+        raise InputError("a session without a query", "give at least one")
+    earlier = _not_empty(map(reader.query, each) for each in history or ())
+    return Request(sessions[-1], (*earlier, *sessions[:-1]))
+
+
+def _not_empty(sessions: Iterable[Iterable[str]]) -> List[Queries]:
+    return [queries for queries in (tuple(filter(None, each)) for each in sessions) if queries]
+
+
+def as_line(session: Session, reader: SessionReader = UNKNOWN_TEXT) -> str:
+    """In words, as the preparation writes it, and without empty queries."""
+    return read_request(session, reader=reader).line
+
+
+def has_query(line: str, reader: SessionReader = UNKNOWN_TEXT) -> bool:
+    return not all(map(is_separator, reader.line(line).split()))
