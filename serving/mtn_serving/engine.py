@@ -10,9 +10,14 @@ import numpy as np
 
 from mtn_preprocess.text.text_settings import TextSettings
 
-from .request import HistorySize
-
 Sources = Any  # sessions as an engine reads them; made once for the beam and the scores
+
+
+class HistorySize(NamedTuple):
+    """How much of a history a model reads."""
+
+    sessions: int  # 0 for a model that reads the session in progress only
+    queries: int  # of each session
 
 
 class Scores(NamedTuple):

@@ -10,18 +10,12 @@ from mtn_preprocess.text.histories import split_history
 from mtn_preprocess.text.session_text import is_separator, join_units
 from mtn_preprocess.text.typed_sessions import SessionReader
 
+from .engine import HistorySize
 from .session_checks import History, Session
 
 UNKNOWN_TEXT = SessionReader()  # of other makers
 
 Queries = Tuple[str, ...]  # of one session, as prepared text has them
-
-
-class HistorySize(NamedTuple):
-    """How much of a history a model reads."""
-
-    sessions: int  # 0 for a model that reads the session in progress only
-    queries: int  # of each session
 
 
 class Request(NamedTuple):

@@ -27,12 +27,12 @@ from mtn_preprocess.text.typed_sessions import SessionReader
 
 from .candidates import BEAM, Candidate, gather
 from .conditions import conditions_of
-from .engine import Engine, Scores, Sources
+from .engine import Engine, HistorySize, Scores, Sources
 from .features import features
 from .history import Past, past_of
 from .next_queries import NextQueries
 from .ranker import Ranker
-from .request import HistorySize, Request, read_request
+from .request import Request, read_request
 from .session_checks import (
     Histories,
     History,

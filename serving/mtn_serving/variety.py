@@ -14,7 +14,7 @@ MAX_OF_A_KIND = 2  # of each kind, before all others
 
 
 def without_too_many(features: np.ndarray, ranked: Sequence[int]) -> Tuple[List[int], List[int]]:
-    """The rows but for those beyond `MAX_OF_A_KIND` of a kind, and these, which come behind all others.
+    """The rows but for those beyond `MAX_OF_A_KIND` of a kind, and these, which come last.
 
     Args:
         features: (candidates, NAMES)

@@ -9,8 +9,9 @@ from mtn_preprocess.text.histories import read_histories, split_history
 from mtn_preprocess.text.session_pairs import Pair, read_pairs
 from mtn_preprocess.text.word_pieces import decode_pieces
 
+from ..engine import HistorySize
 from ..history import MAX_HISTORY
-from ..request import HistorySize, Request
+from ..request import Request
 
 
 class PersonalPair(NamedTuple):

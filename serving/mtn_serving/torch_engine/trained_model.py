@@ -15,8 +15,7 @@ from mtn_fairseq.data.spelled_words import UnknownWords
 from mtn_fairseq.description import ModelDescription
 from mtn_preprocess.errors import InputError
 
-from ..engine import Scores
-from ..request import HistorySize
+from ..engine import HistorySize, Scores
 from .beam_candidates import BeamCandidates
 from .candidate_scores import score_candidates
 

@@ -13,6 +13,7 @@ from test_next_queries import table_of
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.text_settings import TextSettings
 from mtn_serving.candidates import Candidate
+from mtn_serving.engine import HistorySize
 from mtn_serving.features import NAMES, features
 from mtn_serving.fitting import fit_ranker
 from mtn_serving.history import (
@@ -24,7 +25,7 @@ from mtn_serving.history import (
     own_queries,
     past_of,
 )
-from mtn_serving.request import HistorySize, Request, read_request
+from mtn_serving.request import Request, read_request
 from mtn_serving.suggester import Suggester
 from mtn_serving.variety import without_too_many
 

@@ -9,7 +9,8 @@ from sessions import ALL_MODELS, SIZES, WORDS, build
 from test_next_queries import table_of
 from test_suggester_threads import by_likelihood
 
-from mtn_serving.request import HistorySize, Request
+from mtn_serving.engine import HistorySize
+from mtn_serving.request import Request
 from mtn_serving.suggester import Suggester
 from mtn_serving.torch_engine.trained_model import TrainedModel
 

@@ -9,8 +9,8 @@ from mtn_preprocess.errors import InputError
 from mtn_serving.commands.fit_ranker import main as fit_ranker
 from mtn_serving.commands.personal_pairs import read_personal_pairs
 from mtn_serving.commands.suggest import main as suggest
+from mtn_serving.engine import HistorySize
 from mtn_serving.history import MAX_HISTORY
-from mtn_serving.request import HistorySize
 
 NOTHING = HistorySize(0, 0)
 
