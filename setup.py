@@ -61,6 +61,7 @@ setup(
             "mtn-count-next = mtn_serving.commands.count_next:main",
             "mtn-evaluate = mtn_evaluation.commands.evaluate:main",
             "mtn-fit-ranker = mtn_serving.commands.fit_ranker:main",
+            "mtn-judge = mtn_evaluation.commands.judge:main",
             "mtn-log-to-sessions = mtn_preprocess.log_to_sessions:main",
             "mtn-report = mtn_report.command:main",
             "mtn-sample-log = mtn_sample_log.cli:main",

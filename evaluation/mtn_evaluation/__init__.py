@@ -10,7 +10,8 @@
     evaluation_notes    what to read with care
     perplexity          from the scores of the next queries themselves
     same_test_set       refuses systems of different test sets
-    commands            mtn-evaluate
+    judging             lists judged by a reader, and by what can be counted of all of them
+    commands            mtn-evaluate, mtn-judge
 
 No torch, no fairseq.
 """

@@ -35,7 +35,7 @@ def imported_by(folder, command, *arguments, stdin=""):
 
 
 def test_there_are_commands():
-    assert len(SCRIPTS) == 11
+    assert len(SCRIPTS) == 12
 
 
 @pytest.mark.parametrize("command", SCRIPTS)
@@ -60,6 +60,13 @@ def test_from_a_log_to_suggestions_by_counts(tmp_path):
         imported, said = imported_by(tmp_path, *step)
         assert not imported & {"torch", "fairseq", "sklearn"}, step
     (tmp_path / "last.log").write_text(said, encoding="utf-8")
-    imported, said = imported_by(tmp_path, "mtn-evaluate", "last=last.log", "--test", "text/test")
-    assert not imported & {"torch", "fairseq", "sklearn"}
-    assert "last" in said
+    scored = ("last=last.log", "--test", "text/test")
+    for step in (
+        ("mtn-evaluate", *scored),
+        ("mtn-judge", "shares", *scored, "--train", "text/train"),
+        ("mtn-judge", "sample", *scored, "--lists", "5", "--output", "form.tsv"),
+    ):
+        imported, said = imported_by(tmp_path, *step)
+        assert not imported & {"torch", "fairseq", "sklearn"}, step
+        assert "| last " in said or "sample" in step
+    assert len((tmp_path / "form.tsv").read_text(encoding="utf-8").splitlines()) == 1 + 5

@@ -21,6 +21,7 @@ SCRIPTS = {
     "mtn-count-next",
     "mtn-evaluate",
     "mtn-fit-ranker",
+    "mtn-judge",
     "mtn-log-to-sessions",
     "mtn-report",
     "mtn-sample-log",

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import sys
 from glob import escape, glob
 from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union
@@ -15,6 +14,7 @@ from mtn_preprocess.files.standard_streams import standard_output
 from ..evaluation import AT, System, evaluate
 from ..paired_bootstrap import SAMPLES, SEED
 from .evaluation_tables import evaluation_tables
+from .named_files import files_by_name, named_file
 
 Value = TypeVar("Value")
 
@@ -125,12 +125,9 @@ def _systems(
     perplexities: Sequence[str],
     with_unk: Sequence[str],
 ) -> List[System]:
-    files: Dict[str, List[str]] = {}
-    for given in systems:
-        name, path = _named(given)
-        files.setdefault(name, []).append(path)
+    files = files_by_name(systems)
     further = {"--perplexity": perplexities, "--with-unk": with_unk}
-    of_flag = {flag: _once(parser, flag, map(_named, given)) for flag, given in further.items()}
+    of_flag = {flag: _once(parser, flag, map(named_file, given)) for flag, given in further.items()}
     for flag, of_name in of_flag.items():
         for name in of_name:
             if name not in files:
@@ -159,16 +156,6 @@ def _inputs(
         )
     if dictionary is not None:
         yield dictionary
-
-
-def _named(given: str) -> Tuple[str, str]:
-    """(name, path); a path alone is its own name."""
-    name, sign, path = given.partition("=")
-    if os.path.exists(given) or not (name and sign):
-        name = path = given
-    if not path:
-        raise InputError(f"{given!r}: no name of a file", "write NAME=FILE")
-    return name, path
 
 
 def _runs(given: str) -> Tuple[str, List[str]]:

@@ -6,9 +6,10 @@ A history stands in `PREFIX.history`, where line n belongs to pair n, or in fron
 """
 
 from pathlib import Path
-from typing import Iterator, List, Optional, Tuple
+from typing import Iterator, List, Optional, Sequence, Tuple
 
 from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.session_pairs import Pair
 from mtn_preprocess.text.session_text import QUERY_SEPARATOR, is_separator
 from mtn_preprocess.text.text_checks import session_lines
 from mtn_preprocess.text.word_pieces import decode_pieces
@@ -53,3 +54,23 @@ def split_history(line: str) -> Tuple[List[List[str]], List[str]]:
             sessions[-1][-1].append(word)
     *earlier, current = [[" ".join(words) for words in session] for session in sessions]
     return earlier, current
+
+
+def histories_of(prefix: str, pairs: Sequence[Pair]) -> Iterator[List[List[str]]]:
+    """The earlier sessions of each pair, from `PREFIX.history`; without it, from the source itself.
+
+    Histories are long. So the file is read twice, and never kept: once to check all of it.
+    """
+    found = read_histories(prefix)
+    again = read_histories(prefix)
+    if found is None or again is None:
+        return (split_history(pair.source)[0] for pair in pairs)
+    lines = sum(1 for _ in found)
+    if lines != len(pairs):
+        raise InputError(
+            f"{lines:,} lines, but {prefix}.session has {len(pairs):,}",
+            "line n of all files must belong together; prepare the text again",
+            f"{prefix}.history",
+            min(lines, len(pairs)) + 1,
+        )
+    return again

@@ -10,14 +10,12 @@ from mtn_preprocess.commands.flag_types import at_least_1
 from mtn_preprocess.commands.notes import counted, notes_of
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.standard_streams import standard_output
-from mtn_preprocess.text.histories import read_histories, split_history
+from mtn_preprocess.text.histories import histories_of
 from mtn_preprocess.text.session_pairs import Pair, read_pairs_in_words
 
 from ..baselines import METHODS, Asked, Source, after_last, after_session, own_next, suggest
 from ..counting import count_followers
 from ..next_queries import Followers
-
-Sessions = List[List[str]]
 
 _say = notes_of("mtn-yardstick")
 
@@ -26,7 +24,7 @@ def run(method: str, train: Optional[str], test: str, nbest: int, out: TextIO) -
     """Read the test pairs, count in the training pairs what may follow them, write."""
     sources = METHODS[method]
     pairs = list(read_pairs_in_words(test))
-    histories: Iterable[Sessions] = repeat([])
+    histories: Iterable[List[List[str]]] = repeat([])
     if own_next in sources:
         histories = _histories(test, pairs)
     followers = _followers(sources, str(train), pairs) if _counts(sources) else None
@@ -58,32 +56,14 @@ def _followers(sources: Sequence[Source], train: str, pairs: Sequence[Pair]) -> 
     return count_followers(wanted, longest)
 
 
-def _histories(test: str, pairs: Sequence[Pair]) -> Iterator[Sessions]:
-    """The earlier sessions of each pair's person: from `TEST.history`, or before the session.
-
-    Histories are long. So they are read twice, and never kept: once to check them, before anything
-    is written.
-    """
-    found = read_histories(test)
-    if found is not None:
-        lines = sum(1 for _ in found)
-        if lines != len(pairs):
-            raise InputError(
-                f"{lines:,} lines, but {test}.session has {len(pairs):,}",
-                "line n of all files must belong together; prepare the text again",
-                f"{test}.history",
-                min(lines, len(pairs)) + 1,
-            )
-        again = read_histories(test)
-        assert again is not None
-        return again
-    if not any(split_history(pair.source)[0] for pair in pairs):
+def _histories(test: str, pairs: Sequence[Pair]) -> Iterator[List[List[str]]]:
+    if not any(histories_of(test, pairs)):
         raise InputError(
-            "no earlier sessions: no such file, and none in the text",
+            "no earlier sessions, neither there nor in the text itself",
             "prepare the text with mtn-log-to-sessions --past, or take another method",
             f"{test}.history",
         )
-    return (split_history(pair.source)[0] for pair in pairs)
+    return histories_of(test, pairs)
 
 
 def main(argv: Optional[Sequence[str]] = None) -> None:

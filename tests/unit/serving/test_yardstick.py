@@ -224,7 +224,7 @@ def test_personal_needs_a_past(tmp_path):
     train = write(tmp_path / "train", unrolled(SESSIONS))
     test = write(tmp_path / "test", [(["a"], "b"), (["a", "b"], "c")])
     out = io.StringIO()
-    with pytest.raises(InputError, match=r"test\.history: no earlier sessions: .*; prepare"):
+    with pytest.raises(InputError, match=r"test\.history: no earlier sessions, .*; prepare"):
         run("personal", train, test, 5, out)
     for lines, place in (("x\n", 2), ("x\n" * 3, 3)):
         (tmp_path / "test.history").write_text(lines, "utf-8")

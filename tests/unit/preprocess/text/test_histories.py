@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtn_preprocess.errors import InputError
-from mtn_preprocess.text.histories import read_histories, split_history
+from mtn_preprocess.text.histories import histories_of, read_histories, split_history
+from mtn_preprocess.text.session_pairs import Pair
 from mtn_preprocess.text.session_text import join_units, queries_of
 from mtn_preprocess.text.users import read_users
 
@@ -76,3 +77,13 @@ def test_a_user_that_is_no_number_is_an_error_with_its_line(tmp_path, line):
     (tmp_path / "test.user").write_text(f"0\n{line}\n")
     with pytest.raises(InputError, match=r"test\.user:2: not a number of a user"):
         list(read_users(str(tmp_path / "test")) or ())
+
+
+def test_the_past_of_pairs_is_that_of_the_file_or_else_of_the_text(tmp_path):
+    pairs = [Pair("a <session> b <q> c", "d"), Pair("e", "f")]
+    prefix = str(tmp_path / "test")
+    assert list(histories_of(prefix, pairs)) == [[["a"]], []]
+    (tmp_path / "test.history").write_text("\nx <q> y <session> z\n", encoding="utf-8")
+    assert list(histories_of(prefix, pairs)) == [[], [["x", "y"], ["z"]]]
+    with pytest.raises(InputError, match=r"test\.history:2: 2 lines, but .*test\.session has 1"):
+        histories_of(prefix, pairs[:1])
