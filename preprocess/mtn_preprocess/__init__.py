@@ -1,7 +1,8 @@
 """From raw search logs to session text; installed as `mtn_preprocess`.
 
     log_to_sessions    the command
-    flags, log_formats its flags
+    flags, flag_values, log_formats
+                       its flags, and what is typed for them
     preparation        all of it, from log to text
     rules, reasons     what is asked for, and why a row may not make it
     log_files          what is to be read: files, folders, patterns

@@ -9,10 +9,11 @@ from typing import Any, Dict, List, Optional
 
 from mtn_preprocess.reasons import FAULTS, RULES, Reason
 from mtn_preprocess.rules import SPLITS, Rules
-from mtn_preprocess.session_files import SessionFiles
+from mtn_preprocess.session_files import HISTORY_SPLITS, SessionFiles
 from mtn_preprocess.sessions import BACKWARDS, FOUND, LINES, LONG, SHORT
 from mtn_preprocess.text.text_settings import AOL
 
+FOR_TRAINING = "for training only, in valid or test"  # by their number of queries
 THRESHOLD = 8  # a word of the vocabulary is seen so many times in training
 
 # Section 5.1, the AOL log.
@@ -45,12 +46,18 @@ def account(
         }
         for name in files.splits
     }
+    removed = {rule.text: counts[rule] for rule in RULES}
+    dropped: Dict[str, int] = {}
+    if rules.train_queries:
+        removed[Reason.TRAINING_SESSION.text] = files.dropped_queries
+        dropped[FOR_TRAINING] = files.dropped_sessions
+    past = {name: files.pairs_with_past[name] for name in splits if name in HISTORY_SPLITS}
     return {
         "rules": plain_rules(rules),
         "lines": {"read": counts[LINES], "header": counts[Reason.HEADER], "malformed": faults},
         "rows": {
             "read": counts[LINES] - counts[Reason.HEADER] - sum(faults.values()),
-            "removed": {rule.text: counts[rule] for rule in RULES},
+            "removed": removed,
             "kept": sum(files.queries.values()),
             BACKWARDS: counts[BACKWARDS],
         },
@@ -58,10 +65,12 @@ def account(
             "found": counts[FOUND],
             "too few queries": counts[SHORT],
             "too many queries": counts[LONG],
+            **dropped,
             "kept": sum(files.sessions.values()),
         },
         "splits": splits,
         "vocabulary": len(frequent),
+        **({"pairs with a past": past} if rules.past else {}),
         **({"paper": PAPER} if is_aols else {}),
     }
 
@@ -70,7 +79,7 @@ def check(stats: Dict[str, Any]) -> None:
     """Refuse to publish an account that does not add up: that would be a fault of this program."""
     rows, sessions = stats["rows"], stats["sessions"]
     used = rows["kept"] + sum(rows["removed"].values())
-    left = sessions["kept"] + sessions["too few queries"] + sessions["too many queries"]
+    left = sum(sessions.values()) - sessions["found"]
     if rows["read"] != used or sessions["found"] != left:
         raise AssertionError(f"rows or sessions got lost: {stats}")
 
@@ -90,10 +99,12 @@ def table(stats: Dict[str, Any]) -> str:
         ("sessions found", sessions["found"]),
         ("- of too few queries", sessions["too few queries"]),
         ("- of too many queries", sessions["too many queries"]),
+        *((f"- {text}", sessions[text]) for text in (FOR_TRAINING,) if text in sessions),
         ("sessions kept", sessions["kept"]),
     ]
     text = [f"{name:<42}{number:>14,}" for name, number in counted]
-    return "\n".join([*text, "", *_table_1(stats), *_subwords(stats.get("sentencepiece"))])
+    past = _past(stats.get("pairs with a past", {}))
+    return "\n".join([*text, "", *_table_1(stats), *past, *_subwords(stats.get("sentencepiece"))])
 
 
 def _table_1(stats: Dict[str, Any]) -> List[str]:
@@ -117,6 +128,11 @@ def _table_1(stats: Dict[str, Any]) -> List[str]:
     return [*text, words, shares]
 
 
+def _past(pairs: Dict[str, int]) -> List[str]:
+    numbers = ", ".join(f"{split} {number:,}" for split, number in pairs.items())
+    return [f"pairs with earlier sessions of the same person: {numbers}"] if pairs else []
+
+
 def _subwords(counts: Optional[Dict[str, int]]) -> List[str]:
     if counts is None:
         return []
@@ -134,6 +150,11 @@ def plain_rules(rules: Rules) -> Dict[str, Any]:
     values = dict(vars(rules))
     if rules.characters == AOL:  # as in folders made before there was a choice
         del values["characters"]
+    for name in ("train_queries", "past"):
+        if not values[name]:
+            del values[name]
+    if rules.train_queries:
+        values["train_queries"] = list(rules.train_queries)
     values["split"] = [float(share) for share in rules.split]
     entries = "\n".join(rules.block_list)
     values["block_list"] = hashlib.sha256(entries.encode()).hexdigest() if entries else None

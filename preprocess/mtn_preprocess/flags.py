@@ -1,28 +1,30 @@
 """The flags of mtn-log-to-sessions, each rule with the paper's value as default."""
 
 import argparse
-import re
 from dataclasses import dataclass, field, fields
-from datetime import date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
-from typing import List, Optional, Sequence, Tuple
+from typing import Optional, Sequence, Tuple
 
 from mtn_preprocess.commands.flag_types import at_least
 from mtn_preprocess.errors import InputError
-from mtn_preprocess.log_formats import AOL_COLUMNS, ENGINES, FORMATS
-from mtn_preprocess.log_times import (
-    AOL_TIME,
-    TIME_FORMATS,
-    TimeRange,
-    says_the_day,
-    tells_morning_from_afternoon,
+from mtn_preprocess.flag_values import (
+    delimiter,
+    minutes,
+    percentage,
+    query_range,
+    read_block_list,
+    shares,
+    time_format,
+    time_range,
 )
+from mtn_preprocess.log_formats import AOL_COLUMNS, ENGINES, FORMATS
+from mtn_preprocess.log_times import AOL_TIME, TimeRange
 from mtn_preprocess.rules import Rules
 from mtn_preprocess.text.text_settings import CHARACTERS
-from mtn_preprocess.text.typed_queries import is_pattern, normalise
 
 _MAX_THREADS = 1024
+_MAX_PAST = 1000  # sessions: more would make lines of megabytes
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,8 @@ def settings_from(argv: Optional[Sequence[str]] = None) -> Settings:
     rules = {rule.name: getattr(args, rule.name) for rule in fields(Rules)}
     rules["block_list"] = ()
     if args.block_list:
-        rules["block_list"] = _read_block_list(args.block_list, args.characters)
-    if args.max_queries < args.min_queries:
-        raise InputError("--max-queries is less than --min-queries", "swap or change them")
+        rules["block_list"] = read_block_list(args.block_list, args.characters)
+    _check_lengths(Rules(**rules))
     others = {each.name for each in fields(Settings)} - {"logs", "rules", "columns"}
     return Settings(
         logs=args.log,
@@ -64,6 +65,23 @@ def settings_from(argv: Optional[Sequence[str]] = None) -> Settings:
         columns=(args.user_column, args.query_column, args.time_column),
         **{name: getattr(args, name) for name in others},
     )
+
+
+def _check_lengths(rules: Rules) -> None:
+    if rules.max_queries < rules.min_queries:
+        raise InputError("--max-queries is less than --min-queries", "swap or change them")
+    (fewest, most), (fewest_of_test, most_of_test) = rules.train_bounds, rules.test_bounds
+    if fewest > fewest_of_test or most < most_of_test:
+        raise InputError(
+            f"--train-queries {fewest},{most} leaves out sessions that --min-queries "
+            f"{fewest_of_test} and --max-queries {most_of_test} keep for the test",
+            "training must have all lengths of the test: widen the one or narrow the other",
+        )
+    if rules.past and not any(rules.split[1:]):
+        raise InputError(
+            "--past is for valid and test, and --split gives them no share",
+            "give one of them a share, or leave out --past",
+        )
 
 
 class _Help(argparse.ArgumentDefaultsHelpFormatter):
@@ -105,7 +123,7 @@ def _add_input(group: argparse._ArgumentGroup) -> None:
     )
     add(
         "--delimiter",
-        type=_delimiter,
+        type=delimiter,
         metavar="C",
         help="between the columns of csv: one character, or tab; found by looking if not said",
     )
@@ -120,20 +138,20 @@ def _add_input(group: argparse._ArgumentGroup) -> None:
         "--time-format",
         default=AOL_TIME,
         metavar="F",
-        type=_time_format,
+        type=time_format,
         help="as for Python's strptime; or iso, epoch (seconds) or epoch-ms; Parquet's timestamps "
         "need none",
     )
     add(
         "--time-range",
-        type=_time_range,
+        type=time_range,
         metavar="FROM,TO",
         help="days, as 1990-01-01,2030-12-31; rows of other times are malformed; from 1990 to "
         "tomorrow if not said",
     )
     add(
         "--max-bad-rows",
-        type=_percentage,
+        type=percentage,
         default="5%",
         metavar="P",
         help="a log of which more rows are malformed is refused: it is probably misread",
@@ -151,7 +169,7 @@ def _add_rules(group: argparse._ArgumentGroup) -> None:
     )
     add("--mask-numbers", action="store_true", help="words of digits become <number>")
     add("--mask-emails", action="store_true", help="e-mail addresses become <email>")
-    add("--gap-minutes", type=_minutes, metavar="M", help="a pause that starts a new session")
+    add("--gap-minutes", type=minutes, metavar="M", help="a pause that starts a new session")
     add(
         "--block-list",
         type=Path,
@@ -168,7 +186,14 @@ def _add_rules(group: argparse._ArgumentGroup) -> None:
     )
     for name in ("--min-queries", "--max-queries"):
         add(name, type=at_least(2), metavar="N", help="of a session, duplicates not counted")
-    add("--split", type=_shares, metavar="TRAIN,VALID,TEST", help="percentages")
+    add(
+        "--train-queries",
+        type=query_range,
+        metavar="MIN,MAX",
+        help="of a training session, where that is more than for valid and test, as 2,10; the same "
+        "if not said",
+    )
+    add("--split", type=shares, metavar="TRAIN,VALID,TEST", help="percentages")
     add(
         "--split-by",
         choices=["session", "user", "time"],
@@ -180,6 +205,13 @@ def _add_rules(group: argparse._ArgumentGroup) -> None:
         type=at_least(0),
         metavar="N",
         help="earlier sessions of the user in front of each source, for a third level",
+    )
+    add(
+        "--past",
+        type=at_least(0, _MAX_PAST),
+        metavar="N",
+        help="write valid.history and test.history too: for each pair the last N sessions of the "
+        "user before, of any length",
     )
     defaults = {rule.name: rule.default for rule in fields(Rules)}
     defaults["split"] = ",".join(map(str, Rules.split))
@@ -209,7 +241,8 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     add(
         "--users",
         action="store_true",
-        help="write train.user too: who asked, as a running number, for mtn-count-next --min-users",
+        help="write SPLIT.user too: who asked, one running number per pair, for mtn-count-next "
+        "--min-users",
     )
 
 
@@ -232,91 +265,3 @@ def _add_engine(group: argparse._ArgumentGroup) -> None:
         metavar="FOLDER",
         help="for what does not fit into memory; beside the output if not said",
     )
-
-
-def _minutes(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):  # also refuses "nan"
-        raise argparse.ArgumentTypeError(f"must be more than 0, and finite, not {text}")
-    return value
-
-
-def _time_format(text: str) -> str:
-    if text not in TIME_FORMATS and not says_the_day(text):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} tells no day: must be {', '.join(TIME_FORMATS)}, or as {AOL_TIME}"
-        )
-    if not tells_morning_from_afternoon(text):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} would read afternoons as mornings: must have %I with %p for an hour of 12, "
-            "or %H alone for an hour of 24"
-        )
-    return text
-
-
-def _delimiter(text: str) -> str:
-    character = {"tab": "\t", "\\t": "\t"}.get(text, text)
-    if (
-        len(character) != 1
-        or not character.isascii()
-        or character.isalnum()
-        or character in '"\r\n\0'
-    ):
-        raise argparse.ArgumentTypeError(f"must be tab, or one character as ; or |, not {text!r}")
-    return character
-
-
-def _time_range(text: str) -> TimeRange:
-    try:
-        first, last = (datetime.strptime(day, "%Y-%m-%d").date() for day in text.split(","))
-    except ValueError:
-        first, last = date.max, date.min
-    if first > last:
-        raise argparse.ArgumentTypeError(
-            f"must be two days, as 1990-01-01,2030-12-31, not {text!r}"
-        )
-    return TimeRange.of_days(first, last)
-
-
-def _percentage(text: str) -> Decimal:
-    try:
-        share = Decimal(text[:-1] if text.endswith("%") else text)
-        good = 0 <= share <= 100
-    except InvalidOperation:  # no number, or "nan"
-        good = False
-    if not good:
-        raise argparse.ArgumentTypeError(f"must be a percentage, as 5%, not {text!r}")
-    return share
-
-
-def _shares(text: str) -> Tuple[Decimal, ...]:
-    try:
-        shares = tuple(map(Decimal, text.split(",")))
-        good = len(shares) == 3 and min(shares) >= 0 and sum(shares) == 100
-    except InvalidOperation:  # no number, or "nan"
-        good = False
-    if not good:
-        raise argparse.ArgumentTypeError(f"{text!r} is not three percentages that add up to 100")
-    return shares
-
-
-def _read_block_list(path: Path, characters: str) -> Tuple[str, ...]:
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = f"cannot be read ({getattr(error, 'strerror', None) or error})"
-        raise InputError(reason, "check --block-list", path) from None
-    entries: List[str] = []
-    for number, line in enumerate(lines, 1):
-        entry = line.strip()
-        if not entry or entry.startswith("#"):
-            continue
-        if is_pattern(entry):
-            try:
-                re.compile(entry[1:-1])
-            except re.error as error:
-                raise InputError(f"bad pattern ({error})", "correct it", path, number) from None
-        elif not normalise(entry, characters):
-            raise InputError("no word in this entry", "queries have none such", path, number)
-        entries.append(entry)
-    return tuple(entries)

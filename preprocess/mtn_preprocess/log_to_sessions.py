@@ -4,7 +4,8 @@
 
 writes, for each split, FOLDER/train.session (queries so far), train.next (the next query), line by
 line; train.whole (each training session once, for the dictionary); stats.json, the printed table;
-rejects.tsv, the lines that were no rows; and manifest.json, what it was all made from.
+rejects.tsv, the lines that were no rows; and manifest.json, what it was all made from. On request:
+train.user (who asked), for each split; valid.history, test.history (that person's sessions before).
 """
 
 from typing import Optional, Sequence

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mtn_preprocess.sessions import query_counts
 from mtn_preprocess.text.session_text import separator
 
 _QUERIES, _SESSIONS = f" {separator(1)} ", f" {separator(2)} "
@@ -37,26 +38,36 @@ def unroll(sessions: pa.RecordBatch, wholes: pa.Array, history: int) -> Pairs:
     """
     offsets = sessions["queries"].offsets.to_numpy()
     queries = sessions["queries"].values
-    lengths = np.diff(offsets)
+    lengths = query_counts(sessions)
     session = np.repeat(np.arange(len(lengths)), lengths - 1)
     known = _count_up(lengths - 1) + 1  # queries so far: 1, 2, … of each session
     first = offsets[:-1][session]
     source = pc.binary_join(_slices(queries, first, known), _QUERIES)
     target = queries.take(pa.array(first + known))
     if history:
-        earlier = _earlier_sessions(sessions["who"], wholes, history).take(pa.array(session))
-        source = pc.binary_join_element_wise(earlier, source, _SESSIONS, null_handling="skip")
+        everyone = np.arange(len(lengths))
+        earlier = earlier_sessions(sessions["who"], wholes, history, everyone)
+        earlier = earlier.take(pa.array(session))
+        joined = pc.binary_join_element_wise(earlier, source, _SESSIONS)
+        source = pc.if_else(pc.equal(earlier, ""), source, joined)
     return Pairs(session, source, target)
 
 
-def _earlier_sessions(who: pa.Array, wholes: pa.Array, history: int) -> pa.Array:
-    """The last sessions of the same user before each, as one line, or null."""
+def earlier_sessions(who: pa.Array, wholes: pa.Array, most: int, of: np.ndarray) -> pa.Array:
+    """The last sessions of the same user before each, oldest first, as one line, "" for none.
+
+    Sessions of a user stand in the order of their starts, and each ends before the next one starts:
+    what stands before a session had ended when it began.
+
+    Args:
+        who, wholes: user and text of all sessions, by user and start
+        of: the numbers of the sessions whose predecessors are wanted
+    """
     users = who.dictionary_encode().indices.to_numpy()
     first_of_user = np.flatnonzero(np.diff(users, prepend=-1) != 0)
-    order = np.arange(len(users)) - first_of_user[users]  # users are numbered as they come
-    length = np.minimum(order, history)
-    joined = pc.binary_join(_slices(wholes, np.arange(len(users)) - length, length), _SESSIONS)
-    return pc.if_else(pa.array(length > 0), joined, pa.scalar(None, pa.string()))
+    order = of - first_of_user[users[of]]  # users are numbered as they come
+    length = np.minimum(order, most)
+    return pc.binary_join(_slices(wholes, of - length, length), _SESSIONS)
 
 
 def _slices(values: pa.Array, first: np.ndarray, length: np.ndarray) -> pa.ListArray:

@@ -26,7 +26,7 @@ from mtn_preprocess.progress import Progress
 from mtn_preprocess.reasons import Reason
 from mtn_preprocess.rejects import Rejects
 from mtn_preprocess.rules import SPLITS, Rules
-from mtn_preprocess.session_files import SPLIT_FILES, USERS, WHOLE, SessionFiles
+from mtn_preprocess.session_files import ALL_FILES, SessionFiles
 from mtn_preprocess.sessions import LINES, SCHEMA, SessionBatch
 from mtn_preprocess.splits import count_starts, split_by_hash, split_by_time, time_bounds
 from mtn_preprocess.subwords import MODEL, encode_in_subwords
@@ -36,9 +36,7 @@ from mtn_preprocess.time_checks import swapped_days
 
 STATS = "stats.json"
 OUR_FILES = {
-    *SPLIT_FILES,
-    WHOLE,
-    USERS,
+    *ALL_FILES,
     STATS,
     rejects.NAME,
     MODEL,
@@ -104,7 +102,7 @@ def _write(
         sessions = _accounted(found, counts, rejected, settings.max_bad_rows, progress)
         if rules.split_by == "time":  # where to cut is known when all sessions are
             spool = Spool(scratch / "sessions.arrow", sessions)
-            bounds = time_bounds(count_starts(spool), rules)
+            bounds = time_bounds(count_starts(spool, rules.test_bounds), rules)
             sessions = iter(spool)
             files = SessionFiles(
                 folder, rules, lambda some, texts: split_by_time(some, bounds), settings.users
@@ -127,7 +125,8 @@ def _write(
     stats = account(counts, rules, files, log.is_aols)
     check(stats)
     if settings.sentencepiece:
-        stats["sentencepiece"] = encode_in_subwords(folder, settings.sentencepiece, files.splits)
+        names = files.text_names()
+        stats["sentencepiece"] = encode_in_subwords(folder, settings.sentencepiece, names)
     return stats
 
 
@@ -168,7 +167,7 @@ def _refuse_empty(files: SessionFiles) -> None:
 
 def _small_splits(files: SessionFiles, rules: Rules) -> Iterator[str]:
     """Warnings about splits that are too small to measure anything."""
-    total = sum(files.sessions.values())
+    total = files.sessions_for_test
     for name, share in zip(SPLITS, rules.split):
         number = files.sessions[name]
         if name == "train" or name not in files.splits or number >= _MIN_SESSIONS:

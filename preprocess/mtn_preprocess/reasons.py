@@ -31,6 +31,7 @@ class Reason(IntEnum):
     # A query whose session goes.
     SHORT_SESSION = 18
     LONG_SESSION = 19
+    TRAINING_SESSION = 20  # in valid or test; counted with `train_queries` only
 
     @property
     def text(self) -> str:
@@ -67,6 +68,7 @@ _TEXTS = {
     Reason.DUPLICATE: "successive duplicate",
     Reason.SHORT_SESSION: "in a session of too few queries",
     Reason.LONG_SESSION: "in a session of too many queries",
+    Reason.TRAINING_SESSION: "in a session for training only",
 }
 
 _REMEDIES = {

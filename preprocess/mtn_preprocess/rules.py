@@ -9,8 +9,10 @@ In their order:
    paper "considered queries with length at most 10", a rule about queries: the session stays, and
    its bounds are those of all that was issued;
 5. successive duplicates count once, also those that rule 4 made neighbours;
-6. sessions of fewer than 3 or more than 5 queries are dropped;
-7. what remains is split 95 / 2.5 / 2.5 by session (`splits`).
+6. sessions of fewer than 3 or more than 5 queries are dropped. Training sessions may have bounds of
+   their own, which contain the others: `train_queries`;
+7. what remains is split 95 / 2.5 / 2.5 by session (`splits`). What falls into valid or test with a
+   length for training only is dropped.
 
 Queries of the same second have no order in a log whose rows may come in any: they are taken in
 alphabetic order.
@@ -18,7 +20,7 @@ alphabetic order.
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Tuple
+from typing import Optional, Tuple
 
 from mtn_preprocess.text.text_settings import AOL, TextSettings
 
@@ -42,6 +44,18 @@ class Rules:
     split_by: str = "session"
     seed: int = 1
     history: int = 0
+    train_queries: Optional[Tuple[int, int]] = None
+    past: int = 0
+
+    @property
+    def test_bounds(self) -> Tuple[int, int]:
+        """Fewest and most queries of a session for validation or test."""
+        return self.min_queries, self.max_queries
+
+    @property
+    def train_bounds(self) -> Tuple[int, int]:
+        """The same for training; they contain those of the test."""
+        return self.train_queries or self.test_bounds
 
     @property
     def text(self) -> TextSettings:

@@ -4,19 +4,28 @@ from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Callable, Dict, Optional, Type
+from typing import BinaryIO, Callable, Dict, List, Optional, Type
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mtn_preprocess.form_counts import FormCounts
-from mtn_preprocess.pairs import unroll, whole_sessions
+from mtn_preprocess.pairs import earlier_sessions, unroll, whole_sessions
 from mtn_preprocess.rules import SPLITS, Rules
+from mtn_preprocess.sessions import query_counts
+from mtn_preprocess.splits import have_length
 
-SPLIT_FILES = {f"{split}.{end}" for split in SPLITS for end in ("session", "next")}
 WHOLE = "train.whole"
-USERS = "train.user"
+HISTORY_SPLITS = ("valid", "test")  # for training, it would be the log times the sessions of a past
+ALL_FILES = {
+    WHOLE,
+    *(f"{split}.{end}" for split in SPLITS for end in ("session", "next", "user")),
+    *(f"{split}.history" for split in HISTORY_SPLITS),
+}
+
+_DROPPED = -1  # no split: of a length for training only
+_BATCH_SIZE = 1 << 16  # sessions of histories that are put together at once
 
 Assign = Callable[[pa.RecordBatch, pa.Array], np.ndarray]  # sessions and their text -> splits
 
@@ -26,9 +35,9 @@ class SessionFiles:
 
     Args:
         folder: must exist
-        rules: a split with no share gets no files
+        rules: a split with no share gets no files; with a past, valid.history and test.history too
         assign: which split each session goes to
-        users: write train.user too, the running number of the user of each training pair
+        users: write SPLIT.user too, the running number of the user of each pair
     """
 
     def __init__(self, folder: Path, rules: Rules, assign: Assign, users: bool = False) -> None:
@@ -38,18 +47,26 @@ class SessionFiles:
         self.sessions: Counter = Counter()
         self.queries: Counter = Counter()
         self.pairs: Counter = Counter()
+        self.pairs_with_past: Counter = Counter()
+        self.sessions_for_test = 0  # of all splits: those of a length that the test may have
+        self.dropped_sessions = self.dropped_queries = 0
         self.forms = FormCounts()  # of training queries
         self.words: Dict[str, Counter] = {name: Counter() for name in self.splits}
         self._files: Dict[str, BinaryIO] = {}
         self._stack = ExitStack()
 
     def __enter__(self) -> "SessionFiles":
-        names = [f"{split}.{end}" for split in self.splits for end in ("session", "next")]
-        if "train" in self.splits:
-            names += [WHOLE, USERS] if self.users else [WHOLE]
-        for name in names:
+        users = [f"{split}.user" for split in self.splits if self.users]
+        for name in [*self.text_names(), *users]:
             self._files[name] = self._stack.enter_context(open(self.folder / name, "wb"))
         return self
+
+    def text_names(self) -> List[str]:
+        """The files of session text."""
+        names = [f"{split}.{end}" for split in self.splits for end in ("session", "next")]
+        if self.rules.past:
+            names += [f"{split}.history" for split in self.splits if split in HISTORY_SPLITS]
+        return [*names, WHOLE] if "train" in self.splits else names
 
     def __exit__(
         self,
@@ -59,14 +76,20 @@ class SessionFiles:
     ) -> None:
         self._stack.close()
 
-    def write(self, sessions: pa.RecordBatch) -> None:
-        """Sessions of whole users, by user and start."""
-        if not sessions.num_rows:
+    def write(self, found: pa.RecordBatch) -> None:
+        """Sessions of whole users, by user and start; those of other lengths are past alone."""
+        place = np.flatnonzero(have_length(found, self.rules.train_bounds))
+        if not len(place):
             return
+        sessions = found if len(place) == found.num_rows else found.take(pa.array(place))
         wholes = whole_sessions(sessions)
-        split_of_session = self.assign(sessions, wholes)
+        split_of_session = self._split(sessions, wholes)
         pairs = unroll(sessions, wholes, self.rules.history)
         split_of_pair = split_of_session[pairs.session]
+        users = None
+        if self.users:
+            numbers = self._number_users(sessions, split_of_session)[pairs.session]
+            users = pa.array(numbers).cast(pa.string())
         for name in self.splits:
             mine = np.flatnonzero(split_of_session == SPLITS.index(name))
             my_pairs = pa.array(np.flatnonzero(split_of_pair == SPLITS.index(name)))
@@ -75,21 +98,45 @@ class SessionFiles:
             if name == "train":  # without the history: a dictionary counts each query once
                 self._put(WHOLE, wholes.take(pa.array(mine)))
                 self.forms.add(sessions.take(pa.array(mine)))
-                if self.users:
-                    users = self._number_users(sessions)[pairs.session]
-                    self._put(USERS, pa.array(users).cast(pa.string()).take(my_pairs))
+            elif self.rules.past:
+                self._put_past(name, found, place[mine])
+            if users is not None:
+                self._put(f"{name}.user", users.take(my_pairs))
             queries = sessions["queries"].take(pa.array(mine)).flatten()
             self.sessions[name] += len(mine)
             self.queries[name] += len(queries)
             self.pairs[name] += len(my_pairs)
             self._count_words(self.words[name], queries)
 
-    def _number_users(self, sessions: pa.RecordBatch) -> np.ndarray:
-        """One number a session. All sessions of a user are in one batch."""
-        found = sessions["who"].dictionary_encode()
-        numbers = found.indices.to_numpy() + self.users_before
+    def _split(self, sessions: pa.RecordBatch, wholes: pa.Array) -> np.ndarray:
+        """The number of the split of each session, or that it is dropped."""
+        split = self.assign(sessions, wholes)
+        for_test = have_length(sessions, self.rules.test_bounds)
+        dropped = ~for_test & (split != SPLITS.index("train"))
+        self.sessions_for_test += int(for_test.sum())
+        self.dropped_sessions += int(dropped.sum())
+        self.dropped_queries += int(query_counts(sessions)[dropped].sum())
+        return np.where(dropped, _DROPPED, split)
+
+    def _number_users(self, sessions: pa.RecordBatch, split: np.ndarray) -> np.ndarray:
+        """One number per session that is written. All sessions of a user are in one batch."""
+        written = np.flatnonzero(split != _DROPPED)
+        found = sessions["who"].take(pa.array(written)).dictionary_encode()
+        numbers = np.full(sessions.num_rows, _DROPPED, np.int64)
+        numbers[written] = found.indices.to_numpy() + self.users_before
         self.users_before += len(found.dictionary)
         return numbers
+
+    def _put_past(self, split: str, found: pa.RecordBatch, place: np.ndarray) -> None:
+        """The histories of these sessions, one line per pair; in parts, for they may be large."""
+        wholes = whole_sessions(found)
+        size = max(_BATCH_SIZE // self.rules.past, 1)
+        for some in (place[first : first + size] for first in range(0, len(place), size)):
+            lines = earlier_sessions(found["who"], wholes, self.rules.past, some)
+            pairs = np.repeat(np.arange(len(some)), query_counts(found)[some] - 1)
+            of_pairs = lines.take(pa.array(pairs))
+            self._put(f"{split}.history", of_pairs)
+            self.pairs_with_past[split] += pc.sum(pc.not_equal(of_pairs, "")).as_py()
 
     def _put(self, name: str, lines: pa.Array) -> None:
         if len(lines):

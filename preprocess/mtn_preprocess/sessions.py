@@ -37,7 +37,8 @@ class SessionBatch:
     """Sessions of whole users, and the account of all rows that went into them.
 
     Args:
-        sessions: of `SCHEMA`, by user and start
+        sessions: of `SCHEMA`, by user and start; where histories of the past are asked for, also
+            those of too few or too many queries, if they have any
         counts: rows by `Reason`, and the names above
         rows_of_file: rows that were rows, by the number of their file
         rejects: places of the lines that were no rows, in order
@@ -49,6 +50,11 @@ class SessionBatch:
     rows_of_file: Counter
     rejects: np.ndarray
     reject_reasons: np.ndarray
+
+
+def query_counts(sessions: pa.RecordBatch) -> np.ndarray:
+    """How many queries each session has."""
+    return np.diff(sessions["queries"].offsets.to_numpy())
 
 
 def find_sessions(batches: Iterable[pa.RecordBatch], rules: Rules) -> Iterator[SessionBatch]:
@@ -124,22 +130,24 @@ def _sessions_of_issued(
     repeats[1:] &= session[left][1:] == session[left][:-1]
     removed[left[repeats]] = Reason.DUPLICATE
 
-    queries_of_session = np.bincount(session[removed == KEPT], minlength=len(start))
-    short = queries_of_session < rules.min_queries
-    long = queries_of_session > rules.max_queries
-    removed[(removed == KEPT) & short[session]] = Reason.SHORT_SESSION
-    removed[(removed == KEPT) & long[session]] = Reason.LONG_SESSION
+    asked = removed == KEPT
+    queries_of_session = np.bincount(session[asked], minlength=len(start))
+    fewest, most = rules.train_bounds
+    short, long = queries_of_session < fewest, queries_of_session > most
+    removed[asked & short[session]] = Reason.SHORT_SESSION
+    removed[asked & long[session]] = Reason.LONG_SESSION
     _count(counts, removed[removed != KEPT])
     counts.update({FOUND: len(start), SHORT: int(short.sum()), LONG: int(long.sum())})
 
-    kept = np.flatnonzero(~short & ~long)
-    offsets = np.concatenate([[0], np.cumsum(queries_of_session[kept])]).astype(np.int32)
-    left = pa.array(np.flatnonzero(removed == KEPT))
+    # The past of a later session has sessions of any length.
+    handed_on = queries_of_session > 0 if rules.past else ~short & ~long
+    offsets = np.concatenate([[0], np.cumsum(queries_of_session[handed_on])]).astype(np.int32)
+    left = pa.array(np.flatnonzero(asked & handed_on[session]))
     forms = one_form_each(rows["form"].combine_chunks(), click)
     return pa.record_batch(
         [
-            who.take(pa.array(np.flatnonzero(opens)[kept])),
-            pa.array(start[kept]),
+            who.take(pa.array(np.flatnonzero(opens)[handed_on])),
+            pa.array(start[handed_on]),
             pa.ListArray.from_arrays(pa.array(offsets), query.take(left)),
             pa.ListArray.from_arrays(pa.array(offsets), forms.take(left)),
         ],

@@ -3,15 +3,23 @@
 import hashlib
 from collections import Counter
 from itertools import accumulate
-from typing import Iterable, List
+from typing import Iterable, List, Tuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mtn_preprocess.rules import Rules
+from mtn_preprocess.sessions import query_counts
 
 _HASH_BITS = 52  # 13 hexadecimal digits: a number that every language can hold
+_EVER, _NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max  # before and after all times
+
+
+def have_length(sessions: pa.RecordBatch, bounds: Tuple[int, int]) -> np.ndarray:
+    """Whether each session has so many queries."""
+    lengths = query_counts(sessions)
+    return (bounds[0] <= lengths) & (lengths <= bounds[1])
 
 
 def split_by_hash(sessions: pa.RecordBatch, wholes: pa.Array, rules: Rules) -> np.ndarray:
@@ -48,25 +56,27 @@ def time_bounds(starts: Counter, rules: Rules) -> List[int]:
     """The first second of the second split and of the third.
 
     Sessions that start in the same second stay together: a split gets its share or a little more.
+    A split without a share is before or after all times, also those of sessions not counted here.
 
     Args:
-        starts: how many sessions start at each second
+        starts: how many sessions start at each second, of those with a length for the test
     """
     total, before = sum(starts.values()), 0
     shares = list(accumulate(rules.split[:-1]))
-    bounds: List[int] = []
+    bounds = [int(_EVER) for share in shares if not share]
     for second in sorted(starts):
         while len(bounds) < len(shares) and before * 100 >= shares[len(bounds)] * total:
             bounds.append(second)
         before += starts[second]
-    after = max(starts, default=0) + 1
-    return bounds + [after] * (len(shares) - len(bounds))
+    return bounds + [int(_NEVER)] * (len(shares) - len(bounds))
 
 
-def count_starts(batches: Iterable[pa.RecordBatch]) -> Counter:
+def count_starts(batches: Iterable[pa.RecordBatch], bounds: Tuple[int, int]) -> Counter:
+    """How many sessions of this length start at each second."""
     starts: Counter = Counter()
     for sessions in batches:
-        found, numbers = np.unique(sessions["start"].to_numpy(), return_counts=True)
+        counted = sessions["start"].to_numpy()[have_length(sessions, bounds)]
+        found, numbers = np.unique(counted, return_counts=True)
         starts.update(dict(zip(found.tolist(), numbers.tolist())))
     return starts
 

@@ -18,21 +18,22 @@ from mtn_preprocess.text.word_pieces import MODEL, WORD_START, PieceEncoder
 _MAX_WORDS = 500_000  # the commonest; of them the model is made within minutes and 1 GB
 
 
-def encode_in_subwords(folder: Path, size: int, splits: Sequence[str]) -> Dict[str, int]:
+def encode_in_subwords(folder: Path, size: int, names: Sequence[str]) -> Dict[str, int]:
     """Train a model on the training split alone, and rewrite the text of all splits in its pieces.
 
     Args:
         size: number of pieces, the one for unknown characters counted
+        names: the files of text
 
     Returns:
         what --level-sizes is chosen by: how many pieces the queries of the training split have
     """
-    if "train" not in splits:
+    if WHOLE not in names:
         raise InputError("nothing to train sentencepiece on", "give the train split a share")
     model = folder / MODEL
     model.write_bytes(train_model(count_words(folder / WHOLE), size))
     encode = PieceEncoder(model)
-    for name in [WHOLE, *(f"{split}.{end}" for split in splits for end in ("session", "next"))]:
+    for name in names:
         _rewrite(folder / name, encode)
     return {"pieces": size, **_pieces_in_a_query(folder / WHOLE)}
 

@@ -149,6 +149,8 @@ some_rules = st.builds(
     split_by=st.sampled_from(["session", "user", "time"]),
     seed=st.integers(0, 9),
     history=st.integers(0, 3),
+    train_queries=st.sampled_from([None, None, (2, 6), (2, 8)]),
+    past=st.sampled_from([0, 0, 1, 4, 50]),
 )
 
 

@@ -41,6 +41,7 @@ class Row(NamedTuple):
 class Session(NamedTuple):
     user: str
     start: int
+    end: int  # when its last query was issued, whether that stayed or not
     queries: Tuple[str, ...]
     forms: Tuple[str, ...]
 
@@ -55,18 +56,20 @@ class Prepared(NamedTuple):
 
 
 def prepare(logs: Sequence[Tuple[str, bytes]], rules: Rules, users: bool = False) -> Prepared:
-    """All that is written for logs given as address and content, with train.user if asked."""
+    """All that is written for logs given as address and content, with SPLIT.user if asked."""
     counts: Counter = Counter()
     rows, rejects = read_rows(logs, rules, counts)
     popularity = Counter(query for _, query in {(row.user, row.query) for row in rows})
-    sessions: List[Session] = []
+    everything: List[Session] = []  # of any length
     for user in sorted({row.user for row in rows}):
         issued = sorted(row for row in rows if row.user == user)
-        sessions += sessions_of_user(issued, rules, popularity, counts)
+        everything += sessions_of_user(issued, rules, popularity, counts)
+    sessions = of_a_length_to_train_on(everything, rules, counts)
     split_of = splits(sessions, rules)
+    drop_for_training_only(sessions, split_of, rules, counts)
     named = [name for name, share in zip(SPLITS, rules.split) if share]
     for name in named:
-        if not sessions:
+        if not split_of:
             raise Nothing("no session is left under these rules")
         if name not in split_of.values():
             raise Nothing(f"no session falls into the {name} split")
@@ -75,12 +78,18 @@ def prepare(logs: Sequence[Tuple[str, bytes]], rules: Rules, users: bool = False
         "text.json": settings_of(rules),
         **files_of(sessions, split_of, named, rules),
     }
-    if users and "train" in named:
-        files["train.user"] = text_of(users_of_training_pairs(sessions, split_of))
-    return Prepared(
-        files,
-        statistics(sessions, split_of, named, counts),
-    )
+    kept = [session for session in sessions if session in split_of]
+    if users:
+        files.update(users_of_pairs(kept, split_of, named))
+    stats = statistics(kept, split_of, named, counts, rules)
+    if rules.past:
+        pasts = {name: pasts_of(everything, split_of, name, rules) for name in named}
+        pasts.pop("train", None)
+        files.update({f"{name}.history": text_of(lines) for name, lines in pasts.items()})
+        stats["pairs with a past"] = {
+            name: sum(line != "" for line in lines) for name, lines in pasts.items()
+        }
+    return Prepared(files, stats)
 
 
 # --- lines and rows -------------------------------------------------------------------------------
@@ -244,11 +253,11 @@ def is_blocked(query: str, rules: Rules) -> bool:
 def sessions_of_user(
     issued: Sequence[Row], rules: Rules, popularity: Counter, counts: Counter
 ) -> List[Session]:
-    """Rules 2 to 6."""
+    """Rules 2 to 5."""
     for before, row in zip(issued, issued[1:]):
         if row.seconds > before.seconds and row.file == before.file and row.line < before.line:
             counts["time going backwards"] += 1
-    kept = []
+    found = []
     for session in divided_at_gaps(issued, rules):
         counts["found"] += 1
         queries: List[str] = []
@@ -273,14 +282,26 @@ def sessions_of_user(
                 queries.append(row.query)
                 clicks = [each for each in session if each[:3] == row[:3]]
                 forms.append(min(each.form for each in clicks))
-        if len(queries) < rules.min_queries:
+        bounds = session[0].seconds, session[-1].seconds
+        found.append(Session(issued[0].user, *bounds, tuple(queries), tuple(forms)))
+    return found
+
+
+def of_a_length_to_train_on(
+    sessions: Sequence[Session], rules: Rules, counts: Counter
+) -> List[Session]:
+    """Rule 6."""
+    fewest, most = rules.train_queries or (rules.min_queries, rules.max_queries)
+    kept = []
+    for session in sessions:
+        if len(session.queries) < fewest:
             counts["short"] += 1
-            counts[Reason.SHORT_SESSION] += len(queries)
-        elif len(queries) > rules.max_queries:
+            counts[Reason.SHORT_SESSION] += len(session.queries)
+        elif len(session.queries) > most:
             counts["long"] += 1
-            counts[Reason.LONG_SESSION] += len(queries)
+            counts[Reason.LONG_SESSION] += len(session.queries)
         else:
-            kept.append(Session(issued[0].user, session[0].seconds, tuple(queries), tuple(forms)))
+            kept.append(session)
     return kept
 
 
@@ -302,14 +323,31 @@ def splits(sessions: Sequence[Session], rules: Rules) -> Dict[Session, str]:
     """The name of each session's split."""
     found = {}
     bounds = [Fraction(rules.split[0]), Fraction(rules.split[0]) + Fraction(rules.split[1])]
+    counted = [session.start for session in sessions if may_be_tested(session, rules)]
     for session in sessions:
         if rules.split_by == "time":
-            before = sum(other.start < session.start for other in sessions)
-            percent = Fraction(100 * before, len(sessions))
+            # As the last one that counts and did not start later; before all, as the first of all.
+            like = max((start for start in counted if start <= session.start), default=None)
+            before = sum(start < like for start in counted) if like is not None else 0
+            percent = Fraction(100 * before, max(len(counted), 1))
         else:
             percent = percent_by_hash(session, rules)
         found[session] = SPLITS[sum(percent >= bound for bound in bounds)]
     return found
+
+
+def may_be_tested(session: Session, rules: Rules) -> bool:
+    return rules.min_queries <= len(session.queries) <= rules.max_queries
+
+
+def drop_for_training_only(
+    sessions: Sequence[Session], split_of: Dict[Session, str], rules: Rules, counts: Counter
+) -> None:
+    for session in sessions:
+        if split_of[session] != "train" and not may_be_tested(session, rules):
+            del split_of[session]
+            counts["for training only"] += 1
+            counts[Reason.TRAINING_SESSION] += len(session.queries)
 
 
 def percent_by_hash(session: Session, rules: Rules) -> Fraction:
@@ -328,13 +366,13 @@ def files_of(
     if "train" in named:
         lines["train.whole"] = []
         lines["display.tsv"] = display_lines(
-            [session for session in sessions if split_of[session] == "train"], rules
+            [session for session in sessions if split_of.get(session) == "train"], rules
         )
     earlier: Dict[str, List[str]] = defaultdict(list)
     for session in sessions:
-        name = split_of[session]
+        name = split_of.get(session)  # None: dropped, but it is part of the history of others
         history = earlier[session.user][-rules.history :] if rules.history else []
-        for known in range(1, len(session.queries)):
+        for known in range(1, len(session.queries) if name else 1):
             so_far = " <q> ".join(session.queries[:known])
             lines[f"{name}.session"].append(" <session> ".join([*history, so_far]))
             lines[f"{name}.next"].append(session.queries[known])
@@ -358,14 +396,29 @@ def display_lines(sessions: Sequence[Session], rules: Rules) -> List[str]:
     return lines
 
 
-def users_of_training_pairs(sessions: Sequence[Session], split_of: Dict[Session, str]) -> List[str]:
-    """Whoever has a session has a number, by order of appearance."""
+def users_of_pairs(
+    sessions: Sequence[Session], split_of: Dict[Session, str], named: Sequence[str]
+) -> Dict[str, bytes]:
+    """Whoever has a session that is written has a number, by order of appearance."""
     numbers: Dict[str, int] = {}
-    lines: List[str] = []
+    lines: Dict[str, List[str]] = {f"{name}.user": [] for name in named}
     for session in sessions:
         number = numbers.setdefault(session.user, len(numbers))
-        if split_of[session] == "train":
-            lines += [str(number)] * (len(session.queries) - 1)
+        lines[f"{split_of[session]}.user"] += [str(number)] * (len(session.queries) - 1)
+    return {name: text_of(some) for name, some in lines.items()}
+
+
+def pasts_of(
+    everything: Sequence[Session], split_of: Dict[Session, str], name: str, rules: Rules
+) -> List[str]:
+    """By the clock alone: what had ended when a session began, in the order of its end."""
+    lines: List[str] = []
+    for session in everything:
+        if split_of.get(session) == name:
+            mine = [each for each in everything if each.user == session.user and each.queries]
+            past = sorted((each for each in mine if each.end < session.start), key=lambda s: s.end)
+            line = " <session> ".join(each.text for each in past[-rules.past :])
+            lines += [line] * (len(session.queries) - 1)
     return lines
 
 
@@ -380,7 +433,11 @@ def text_of(lines: Sequence[str]) -> bytes:
 
 
 def statistics(
-    sessions: Sequence[Session], split_of: Dict[Session, str], named: Sequence[str], counts: Counter
+    sessions: Sequence[Session],
+    split_of: Dict[Session, str],
+    named: Sequence[str],
+    counts: Counter,
+    rules: Rules,
 ) -> Dict[str, Any]:
     per_split = {}
     words: Dict[str, Counter] = {}
@@ -395,6 +452,11 @@ def statistics(
             "words": len(words[name]),
         }
     malformed = {fault.text: counts[fault] for fault in FAULTS}
+    removed = {rule.text: counts[rule] for rule in RULES}
+    dropped = {}
+    if rules.train_queries:
+        removed["in a session for training only"] = counts[Reason.TRAINING_SESSION]
+        dropped["for training only, in valid or test"] = counts["for training only"]
     return {
         "lines": {
             "read": counts["lines"],
@@ -403,7 +465,7 @@ def statistics(
         },
         "rows": {
             "read": counts["lines"] - counts[Reason.HEADER] - sum(malformed.values()),
-            "removed": {rule.text: counts[rule] for rule in RULES},
+            "removed": removed,
             "kept": sum(len(session.queries) for session in sessions),
             "time going backwards": counts["time going backwards"],
         },
@@ -411,6 +473,7 @@ def statistics(
             "found": counts["found"],
             "too few queries": counts["short"],
             "too many queries": counts["long"],
+            **dropped,
             "kept": len(sessions),
         },
         "splits": per_split,

@@ -114,13 +114,13 @@ def test_a_misread_log_is_refused_alike(tmp_path):
 
 @pytest.mark.parametrize("characters", CHARACTERS)
 def test_unicode_with_every_rule(tmp_path, characters):
-    """Words of many scripts, masks, block list, popularity, history, the year 1."""
+    """Words of many scripts, masks, block list, popularity, history, past, the year 1."""
     shape = Shape(seed=1, files=3, shuffled=True, line_end=b"\r\n")
     contents = a_log(11, 4000, shape, datetime(1, 1, 1))
     paths = write_log(tmp_path, contents)
     rules = Rules(
         gap_minutes=16.1,
-        min_queries=2,
+        min_queries=3,
         min_users=2,
         block_list=("É b", "/^c [0-9]/", "madeupword0001"),
         characters=characters,
@@ -129,9 +129,12 @@ def test_unicode_with_every_rule(tmp_path, characters):
         split=(Decimal(60), Decimal(20), Decimal(20)),
         split_by="time",
         history=3,
+        train_queries=(2, 9),
+        past=4,
     )
     spark = by_both(tmp_path, paths, contents, rules)
     assert b"<session>" in spark["test.session"]
+    assert b"<session>" in spark["test.history"]
     assert b"<number>" in spark["train.whole"]
     assert b"<email>" in spark["train.whole"]
     assert (b"c++" in spark["train.whole"]) == (characters == "symbols")

@@ -115,11 +115,16 @@ def test_a_longer_log_is_the_references(place, split_by, min_users):
         split_by=split_by,
         seed=2,
         history=2,
-        min_queries=2,
+        min_queries=3,
         max_queries=20,
+        train_queries=(2, 30),
+        past=3,
     )
     folder = place()
     assert check_against_reference(folder, contents, rules, users=True) is None
+    stats = json.loads((folder / "out/stats.json").read_text())
+    assert stats["sessions"]["for training only, in valid or test"] > 10
+    assert stats["pairs with a past"]["test"] > 10
     assert len(read_forms(folder / "out")) > 3
 
 
@@ -149,7 +154,10 @@ def test_every_line_is_counted_once_and_what_is_kept_keeps_the_rules(
     assert files["rejects.tsv"].count(b"\n") == 1 + malformed
     sessions = stats["sessions"]
     assert sessions["found"] == (
-        sessions["too few queries"] + sessions["too many queries"] + sessions["kept"]
+        sessions["too few queries"]
+        + sessions["too many queries"]
+        + sessions.get("for training only, in valid or test", 0)
+        + sessions["kept"]
     )
     splits = stats["splits"]
     assert list(splits) == [name for name, share in zip(SPLITS, rules.split) if share]
@@ -167,7 +175,7 @@ def check_sessions(whole, split, rules):
     assert len(sessions) == split["sessions"]
     assert sum(map(len, sessions)) == split["queries"]
     for queries in sessions:
-        assert rules.min_queries <= len(queries) <= rules.max_queries
+        assert rules.train_bounds[0] <= len(queries) <= rules.train_bounds[1]
         assert all(a != b for a, b in zip(queries, queries[1:]))
         assert all(1 <= len(query.split()) <= rules.max_query_tokens for query in queries)
 
@@ -195,7 +203,12 @@ def test_neither_the_order_of_rows_nor_their_file_matters(place, rows, others, s
 def test_threads_memory_and_batches_do_not_matter(place, monkeypatch, split_by):
     contents = a_log(7, 6000, Shape(2, 3, shuffled=True))
     rules = Rules(
-        split=shares("60,20,20"), split_by=split_by, min_users=2, history=1, min_queries=2
+        split=shares("60,20,20"),
+        split_by=split_by,
+        min_users=2,
+        history=1,
+        train_queries=(2, 9),
+        past=2,
     )
     folder = place()  # the same for all: rejects.tsv names the files
     results = []

@@ -110,8 +110,9 @@ some_starts = st.lists(st.integers(-3, 12), min_size=1, max_size=60)
 
 
 def by_time(starts, rules):
-    batch = batch_of(*(("u", start, ["a", "b"]) for start in starts))
-    counted = count_starts([batch.slice(0, len(starts) // 2), batch.slice(len(starts) // 2)])
+    batch = batch_of(*(("u", start, ["a", "b", "c"]) for start in starts))
+    halves = [batch.slice(0, len(starts) // 2), batch.slice(len(starts) // 2)]
+    counted = count_starts(halves, rules.test_bounds)
     return split_by_time(batch, time_bounds(counted, rules)).tolist()
 
 
@@ -136,3 +137,22 @@ def test_a_split_gets_its_share_or_a_little_more(starts, split):
 def test_by_time_without_ties_the_shares_are_exact():
     splits = by_time(range(200), Rules(split=shares("95,2.5,2.5"), split_by="time"))
     assert Counter(splits) == {0: 190, 1: 5, 2: 5}
+
+
+@pytest.mark.parametrize(
+    ("split", "expected"),
+    [
+        ("50,25,25", [0, 0, 0, 0, 1, 1, 2, 2]),  # those between two that count: the split before
+        ("100,0,0", [0] * 8),  # whatever is before or after those that count
+        ("0,50,50", [1, 1, 1, 1, 2, 2, 2, 2]),
+        ("0,0,100", [2] * 8),
+    ],
+)
+def test_by_time_only_sessions_for_the_test_count(split, expected):
+    """Starts 0 to 7, of which 1, 3, 4 and 6 have a length for the test."""
+    lengths = [2, 3, 2, 5, 3, 6, 4, 2]
+    batch = batch_of(*(("u", start, ["a"] * length) for start, length in enumerate(lengths)))
+    rules = Rules(split=shares(split), split_by="time", train_queries=(2, 10))
+    starts = count_starts([batch], rules.test_bounds)
+    assert starts == {1: 1, 3: 1, 4: 1, 6: 1}
+    assert split_by_time(batch, time_bounds(starts, rules)).tolist() == expected

@@ -78,7 +78,7 @@ def test_valid_and_test_text_make_no_difference(tmp_path):
         for file in TEXT:
             line = "cheap flights <q> cheap cakes" if file.startswith("train") else others
             (tmp_path / name / file).write_text(line + "\n", encoding="utf-8")
-        encode_in_subwords(tmp_path / name, 16, SPLITS)
+        encode_in_subwords(tmp_path / name, 16, TEXT)
     assert (tmp_path / "a" / MODEL).read_bytes() == (tmp_path / "b" / MODEL).read_bytes()
     assert (tmp_path / "b/test.next").read_text(encoding="utf-8").count("ǅ") == 1
 

@@ -39,7 +39,8 @@ def test_users_of_all_batches_have_numbers_of_their_own(tmp_path, monkeypatch, b
     write = SessionFiles.write
     monkeypatch.setattr(session_files.SessionFiles, "write", one_by_one)
     apart = run(tmp_path, log, *flags, output="apart")
-    for name in ("train.session", "train.next", "train.user"):
-        assert lines(apart / name) == lines(at_once / name)
-    numbers = lines(at_once / "train.user")
-    assert len(numbers) == len(lines(at_once / "train.next")) and len(set(numbers)) > 2
+    for split in ("train", "valid", "test"):
+        for end in ("session", "next", "user"):
+            assert lines(apart / f"{split}.{end}") == lines(at_once / f"{split}.{end}")
+        numbers = lines(at_once / f"{split}.user")
+        assert len(numbers) == len(lines(at_once / f"{split}.next")) and len(set(numbers)) > 2
