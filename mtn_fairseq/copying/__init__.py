@@ -2,7 +2,7 @@
 
 option        --copy-attention
 words         which words can be copied, and in which columns of a distribution they stand
-pointer       which query, then which word
+pointer       which session, which query, which word
 mixture       both distributions in one, for training and scoring
 best_words    the best words of the mixture, for beam search
 hypotheses    words in the place of columns, in what a generator returns

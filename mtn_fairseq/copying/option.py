@@ -8,7 +8,7 @@ def copy_option() -> bool:
     return field(
         default=False,
         metadata={
-            "help": "also copy words of the session, those that no dictionary has among them; in "
-            "mtn by pointing at a query first, and then at a word of it"
+            "help": "also copy words of the source, including out-of-vocabulary words; mtn points "
+            "at a query first, then at a word of it; with three levels at a session before that"
         },
     )

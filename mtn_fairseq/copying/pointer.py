@@ -1,11 +1,13 @@
-"""A pointer into the session, as hierarchical as its encoder: which query, then which word.
+"""A pointer into the source, as hierarchical as its encoder: which session, query, then word.
 
-    P(word) = g · P_vocabulary(word) + (1 - g) · Σ P(query) · P(place | query)
+    P(word) = g · P_vocabulary(word) + (1 - g) · P_copied(word)
+    P_copied(word) = Σ P(session) · P(query | session) · P(place | query)
 
-summed over the places of the session where the word stands.
+summed over the places of the source where the word stands. A model of two levels chooses no
+session, a flat one neither session nor query.
 """
 
-from typing import Callable, Dict, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, cast
 
 import torch
 from fairseq.incremental_decoding_utils import FairseqIncrementalState
@@ -68,37 +70,45 @@ def _precise(numbers: Tensor) -> torch.dtype:
 class Memory(NamedTuple):
     """What the pointer keeps of the sources of a batch; places are counted through all queries.
 
-    One multiplication scores K places, Q queries and the gate.
+    One multiplication scores K places, the parts of U levels of units, and the gate. Each part has
+    a score at each of the Q queries: that of the part as far as it is there by then.
     """
 
-    keys: Tensor  # (B, F, K + Q + 1)
-    start: Tensor  # (B, 1, K + Q + 1) what is added; `_NEVER`, for a place or query without words
+    keys: Tensor  # (B, F, K + U·Q + 1)
+    start: Tensor  # (B, 1, K + U·Q + 1) what is added; `_NEVER`, for places or parts without words
     columns: Tensor  # (B, 1, K)
     words: Tensor  # (B, 1, K)
     to_first: Tensor  # (B, K, K) 1 from each place that has a word to the first one of its word
+    parts: Tensor  # (B, U, Q, Q) as in `Copyable`
+    last: Tensor  # (B, 1) the last query of each source
 
 
 class Pointer(FairseqIncrementalState, nn.Module):
-    """Attention to queries, and within each to its words; and a gate.
+    """Attention to the units of each level, from the top down to words; and a gate.
+
+    A unit is known by the code of its last query so far, as in the encoder's levels.
 
     Args:
         features: channels of what a decoder knows at a target position
         codes: channels of what an encoder knows of a token
-        hierarchical: whether sources come query by query
+        levels: 1: words of a flat source; 2: a query, then a word; 3: a session, a query, a word; …
     """
 
     once_per_session = True  # its memory, for all hypotheses
     get_incremental_state: Callable[..., Optional[Dict[str, Tensor]]]  # fairseq's have no types
     set_incremental_state: Callable[..., None]
 
-    def __init__(self, features: int, codes: int, hierarchical: bool) -> None:
+    def __init__(self, features: int, codes: int, levels: int) -> None:
         super().__init__()
         size = max(codes // 2, 1)
         self.which_word = nn.Linear(features, size)
         self.word_key = nn.Linear(codes, size, bias=False)
-        self.which_query = nn.Linear(features, size) if hierarchical else None
-        self.query_key = nn.Linear(codes, size, bias=False) if hierarchical else None
+        self.which_query = nn.Linear(features, size) if levels > 1 else None
+        self.query_key = nn.Linear(codes, size, bias=False) if levels > 1 else None
         self.gate = nn.Linear(features, 1)
+        above = range(3, levels + 1)  # sessions, …
+        self.which_unit = nn.ModuleList(nn.Linear(features, size) for _ in above)
+        self.unit_key = nn.ModuleList(nn.Linear(codes, size, bias=False) for _ in above)
 
     def remember(self, source: Copyable) -> Memory:
         columns = source.columns.flatten(1)
@@ -108,24 +118,32 @@ class Pointer(FairseqIncrementalState, nn.Module):
         to_first = same & (is_first & exists).unsqueeze(1)
         words = _keys(self.which_word, self.word_key(source.codes.flatten(1, 2)), exists)
         has_words = exists.view_as(source.columns).any(2)
-        queries = self._query_keys(source.query_codes, has_words)
+        units = self._unit_keys(source, has_words)
         nothing = ~has_words.any(1, keepdim=True)
         gate = self.gate.weight.masked_fill(nothing.unsqueeze(2), 0)
         gate_start = self.gate.bias.masked_fill(nothing, _GENERATE)
-        keys, start = (torch.cat(parts, 1) for parts in zip(words, queries, (gate, gate_start)))
+        keys, start = (torch.cat(parts, 1) for parts in zip(words, *units, (gate, gate_start)))
+        queries = source.words.ne(NO_COLUMN).any(2).sum(1, keepdim=True)  # each has its end
         return Memory(
             keys.transpose(1, 2),
             start.unsqueeze(1),
             columns.masked_fill(~is_first, NO_COLUMN).unsqueeze(1),
             source.words.flatten(1).masked_fill(~exists, NO_COLUMN).unsqueeze(1),
             to_first.to(keys),
+            source.parts,
+            queries - 1,
         )
 
-    def _query_keys(self, codes: Tensor, has_words: Tensor) -> Tuple[Tensor, Tensor]:
+    def _unit_keys(self, source: Copyable, has_words: Tensor) -> List[Tuple[Tensor, Tensor]]:
+        """Of queries (level 1), of sessions as far as they are there at each query (level 2), …"""
         if self.which_query is None or self.query_key is None:  # there is but one
-            keys = codes.new_zeros(*has_words.shape, self.which_word.in_features)
-            return keys, keys[..., 0].masked_fill(~has_words, _NEVER)
-        return _keys(self.which_query, self.query_key(codes), has_words)
+            keys = source.codes.new_zeros(*has_words.shape, self.which_word.in_features)
+            return [(keys, keys[..., 0].masked_fill(~has_words, _NEVER))]
+        found = [_keys(self.which_query, self.query_key(source.query_codes), has_words)]
+        for which, key, parts in zip(self.which_unit, self.unit_key, source.parts.unbind(1)):
+            has_words = (parts & has_words.unsqueeze(1)).any(2)
+            found.append(_keys(cast(nn.Linear, which), key(source.query_codes), has_words))
+        return found
 
     def forward(
         self,
@@ -148,33 +166,33 @@ class Pointer(FairseqIncrementalState, nn.Module):
         memory = self.remember(Copyable(*source)) if kept is None else Memory(**kept)
         if incremental_state is not None and kept is None:
             self.set_incremental_state(incremental_state, "memory", memory._asdict())
-        seen = None
-        if newest is not None:
-            query = torch.arange(Copyable(*source).columns.size(1), device=newest.device)
-            seen = query.le(newest.unsqueeze(2))
-        return self.point(features.view(len(memory.words), -1, features.size(-1)), memory, seen)
+        return self.point(features.view(len(memory.words), -1, features.size(-1)), memory, newest)
 
-    def point(self, features: Tensor, memory: Memory, seen: Optional[Tensor] = None) -> Copying:
+    def point(self, features: Tensor, memory: Memory, newest: Optional[Tensor] = None) -> Copying:
         """features (B, A, F): of A target positions a source -> (B, A, …), columns (B, 1, K)
 
         Args:
-            seen: (B, A, Q) which queries each position knows of; all, if not said
+            newest: (B, A) the last query that each position knows of; that of the source, if not
+                given
         """
         words = memory.words
         scores = torch.baddbmm(memory.start, features, memory.keys)
-        places = words.size(2)
-        queries = scores.size(2) - places - 1
-        place, query, gate = scores.split([places, queries, 1], 2)
+        places, (levels, queries) = words.size(2), memory.parts.shape[1:3]
+        place, *units, gate = scores.split([places, *[queries] * levels, 1], 2)
         place = place.view(*place.shape[:2], queries, -1)
         share = place.softmax(3)  # numbers, too, where a query has no words: `to_first` drops them
-        if seen is not None:
-            query = query.masked_fill(~seen, _NEVER)
-            gate = gate.masked_fill(query.amax(2, keepdim=True).lt(_NEVER / 2), _GENERATE)
-            words = words.view(len(words), 1, queries, -1)
-            words = words.masked_fill(~seen.unsqueeze(3), NO_COLUMN).flatten(2)
-            share = share * seen.unsqueeze(3)
+        if newest is not None or levels > 1:  # else all queries with words
+            end = memory.last if newest is None else newest.clamp_max(queries - 1)  # flat: one
+            parts = memory.parts[:, -1].gather(1, end.unsqueeze(2).expand(-1, -1, queries))
+            units[-1] = units[-1].masked_fill(~parts, _NEVER)
+        if newest is not None:
+            gate = gate.masked_fill(units[-1].amax(2, keepdim=True).lt(_NEVER / 2), _GENERATE)
+            query = torch.arange(queries, device=newest.device)
+            seen = query.le(newest.unsqueeze(2)).unsqueeze(3)  # (B, A, Q, 1)
+            words = words.view(len(words), 1, queries, -1).masked_fill(~seen, NO_COLUMN).flatten(2)
+            share = share * seen
         if queries > 1:
-            share = share * query.softmax(2).unsqueeze(3)
+            share = share * _choose(units, memory.parts).unsqueeze(3)
         share = torch.bmm(share.flatten(2), memory.to_first)
         return Copying(gate, share, memory.columns, words)
 
@@ -195,3 +213,16 @@ def _keys(query: nn.Linear, keys: Tensor, exists: Tensor) -> Tuple[Tensor, Tenso
     keys = keys * keys.size(-1) ** -0.5
     start = keys @ query.bias
     return keys @ query.weight, start.masked_fill(~exists, _NEVER)
+
+
+def _choose(units: Sequence[Tensor], parts: Tensor) -> Tensor:
+    """Scores (B, A, Q) of each level, those of the top within what is known -> P(query) (B, A, Q).
+
+    From the top down, the probability of a unit is shared out among its parts.
+    """
+    *lower, top = units
+    chosen = top.softmax(2)
+    for scores, own in zip(reversed(lower), reversed(parts.unbind(1)[:-1])):
+        within = scores.unsqueeze(2).masked_fill(~own.unsqueeze(1), _NEVER).softmax(3)
+        chosen = (chosen.unsqueeze(2) @ within).squeeze(2)
+    return chosen

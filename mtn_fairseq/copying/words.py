@@ -27,6 +27,7 @@ class Copyable(NamedTuple):
     words: Tensor  # (B, Q, L) indices in the dictionary, or of unknown words
     columns: Tensor  # (B, Q, L)
     query_codes: Tensor  # (B, Q, C): of the token that ends each query
+    parts: Tensor  # (B, U, Q, Q) `LevelView.visible` of levels 2, 3, …: at query i, j ends a part
 
 
 class Columns:
@@ -89,19 +90,31 @@ class Columns:
         return columns.masked_scatter(slots, src_tokens[source, place])
 
     def copyable_by_query(
-        self, src_tokens: Tensor, codes: Tensor, layout: SessionLayout
+        self, src_tokens: Tensor, codes: Tensor, layout: SessionLayout, levels: int
     ) -> Copyable:
-        """src_tokens (B, T), and codes (n, C) of the real tokens"""
+        """src_tokens (B, T), and codes (n, C) of the real tokens
+
+        Args:
+            levels: of the model, at least 2; the top one reads the whole source as one unit
+        """
         end = torch.bincount(layout.token_row).cumsum(0) - 1  # (N,) the last token of each query
         both = torch.stack([src_tokens, self.of(src_tokens)], 2)[layout.tokens_exist]
         words, columns = layout.slots(layout.rows(both, NO_COLUMN)).unbind(3)
-        return Copyable(layout.slots(layout.rows(codes)), words, columns, layout.slots(codes[end]))
+        views = [layout.level(level, top=level == levels) for level in range(2, levels + 1)]
+        return Copyable(
+            layout.slots(layout.rows(codes)),
+            words,
+            columns,
+            layout.slots(codes[end]),
+            torch.stack([view.visible for view in views], 1),
+        )
 
     def copyable_flat(self, src_tokens: Tensor, read: Tensor, codes: Tensor) -> Copyable:
         """src_tokens (B, T), what a model reads of them (B, T'), and its codes (B, T', C)"""
         columns = self.of_part(src_tokens, read)
         codes, read, columns = (part.unsqueeze(1) for part in (codes, read, columns))
-        return Copyable(codes, read, columns, codes[:, :, 0])
+        only = torch.ones(len(read), 1, 1, 1, dtype=torch.bool, device=read.device)
+        return Copyable(codes, read, columns, codes[:, :, 0], only)
 
 
 def columns_of_targets(target: Tensor, words: Tensor, columns: Tensor, unk: int) -> Tensor:

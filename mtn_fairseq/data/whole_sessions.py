@@ -157,18 +157,29 @@ class WholeSessionDataset(FairseqDataset):
 
 def find_sessions(pairs: SessionToQueryDataset) -> np.ndarray:
     """The first line of each session: a line goes on the one above it if its source is that
-    line's source, `<q>`, and that line's target. A source that was cut to fit stands alone."""
+    line's source, `<q>`, and that line's target. Sources are compared as the model reads them: if
+    all of a session lost the same history, they still go together."""
     lines = len(pairs)
     sizes = pairs.src.shapes.tokens
     goes_on = np.zeros(lines, bool)
     goes_on[1:] = sizes[1:] == sizes[:-1] + pairs.tgt_sizes[:-1]
-    cut = np.array(sorted(pairs.src.oversize), int)
-    goes_on[cut] = False
-    goes_on[np.minimum(cut + 1, lines - 1)] = False
+    cut = np.zeros(lines, bool)
+    cut[list(pairs.src.oversize)] = True
+    beside_cut = cut.copy()
+    beside_cut[1:] |= cut[:-1]
+    for line in np.flatnonzero(goes_on & beside_cut).tolist():
+        goes_on[line] = _goes_on_as_read(pairs, line)
     for start, stop in pieces(lines):
-        candidates = start + np.flatnonzero(goes_on[start:stop])
+        candidates = start + np.flatnonzero((goes_on & ~beside_cut)[start:stop])
         goes_on[candidates] = _go_on(pairs, candidates, start, stop)
     return np.flatnonzero(~goes_on)
+
+
+def _goes_on_as_read(pairs: SessionToQueryDataset, line: int) -> bool:
+    """Whether all of its tokens do, where its source or the one above was cut to fit."""
+    separator = pairs.src.separators[0]
+    expected = [*pairs.src[line - 1][:-1].tolist(), separator, *pairs.tgt[line - 1].tolist()]
+    return pairs.src[line].tolist() == expected
 
 
 def _go_on(pairs: SessionToQueryDataset, lines: np.ndarray, start: int, stop: int) -> np.ndarray:

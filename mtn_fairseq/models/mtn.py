@@ -118,7 +118,7 @@ class MTNModel(SessionModel):
         model.levels, model.level_sizes = len(layers), sizes
         if cfg.copy_attention:
             channels = cfg.encoder_embed_dim
-            model.copy_by(Pointer(channels, channels, hierarchical=True), separators)
+            model.copy_by(Pointer(channels, channels, max(len(layers), 2)), separators)
         return model
 
 

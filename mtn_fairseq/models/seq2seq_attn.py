@@ -41,7 +41,7 @@ class Seq2SeqAttnModel(SessionModel):
             AttentionLSTMDecoder(cell, *decoder_parts(cfg, task, lstm, features=2 * state)),
         )
         if cfg.copy_attention:
-            model.copy_by(Pointer(2 * state, state, hierarchical=False), separators)
+            model.copy_by(Pointer(2 * state, state, levels=1), separators)
         return model
 
 

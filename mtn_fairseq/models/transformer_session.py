@@ -75,7 +75,7 @@ class TransformerSessionModel(SessionModel):
         model = cls(encoder, decoder)
         if cfg.copy_attention:
             channels = cfg.encoder_embed_dim
-            model.copy_by(Pointer(channels, channels, hierarchical=False), encoder.separators)
+            model.copy_by(Pointer(channels, channels, levels=1), encoder.separators)
         return model
 
 

@@ -76,8 +76,8 @@ class SessionEncoder:
         return src_tokens
 
     def copyable(self, src_tokens: Tensor, encoded: Encoded) -> Sequence[Tensor]:
-        """Query by query."""
-        return self.columns.copyable_by_query(src_tokens, encoded.codes, encoded.layout)
+        """For a decoder that copies."""
+        raise NotImplementedError
 
     def reorder_encoder_out(self, encoder_out: EncoderOut, new_order: Tensor) -> EncoderOut:
         return reorder(encoder_out, new_order)

@@ -91,6 +91,11 @@ class MTNEncoder(SessionEncoder, FairseqEncoder):
                 code = norm(lower + code)  # ψ(Yₖ + Ŷₖ₊₁)
         return code
 
+    def copyable(self, src_tokens: Tensor, encoded: Encoded) -> Sequence[Tensor]:
+        """Unit by unit, down to queries; without a level above them, the source is a session."""
+        levels = max(len(self.levels) + 1, 2)
+        return self.columns.copyable_by_query(src_tokens, encoded.codes, encoded.layout, levels)
+
     def max_positions(self) -> int:
         return self.max_source_positions
 

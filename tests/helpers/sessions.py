@@ -70,6 +70,7 @@ COPYING_MODELS = {
         "mtn",
         f"{SMALL} --level-layers 1,1,1 --decoder-context query --copy-attention",
     ),
+    "copying-3-level": ("mtn", f"{SMALL} --level-layers 1,1,1 --copy-attention"),
     "copying-transformer": ("transformer_session", f"{_FLAT} --copy-attention"),
     "copying-transformer-last": (
         "transformer_session",

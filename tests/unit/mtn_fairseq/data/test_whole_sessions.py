@@ -13,6 +13,7 @@ from sessions import (
     DICTIONARY,
     EOS,
     SESSION,
+    SIZES,
     Q,
     assert_close,
     build,
@@ -59,10 +60,23 @@ def test_lines_that_only_look_like_a_session_stay_apart():
     assert whole.collater([whole[0]])["net_input"]["target_rows"].tolist() == [1, 2]
 
 
-def test_sources_that_were_cut_stand_alone():
+def test_sources_that_lost_their_own_queries_stand_alone():
     queries = [[A], [B], [C], [D], [A, B]]
     whole = WholeSessionDataset(pairs_dataset(unrolled(queries), sizes=(6, 3, 4, 3)))
     # Sources of 1, 2 and 3 queries fit; the one of 4 was cut to its last 3.
+    assert whole.first.tolist() == [0, 3]
+
+
+def test_sources_that_lost_the_same_history_go_together():
+    history = [A, Q, B, SESSION, C, SESSION]
+    pairs = unrolled([[A], [B], [C]]) + unrolled([[B], [C], [D]], history)
+    for sessions, kept in ((1, []), (2, [C, SESSION]), (3, history)):
+        whole = WholeSessionDataset(pairs_dataset(pairs, sizes=(6, 6, sessions, 3)))
+        assert whole.first.tolist() == [0, 2]
+        assert whole[1]["source"].tolist() == [*kept, B, Q, C, EOS]
+    # Of three queries per session, the second source keeps all of its own, and the third does not.
+    long = unrolled([[A], [B], [C], [D], [A, B]], history)
+    whole = WholeSessionDataset(pairs_dataset(long, sizes=(6, 3, 1, 3)))
     assert whole.first.tolist() == [0, 3]
 
 
@@ -118,12 +132,13 @@ def loss_and_gradients(model, loss_of, batches, **how):
     return total, [p.grad.clone() for p in model.parameters() if p.grad is not None]
 
 
-@pytest.mark.parametrize("with_history", [False, True])
+@pytest.mark.parametrize("with_history, sizes", [(False, SIZES), (True, SIZES), (True, (6, 6, 2))])
 @pytest.mark.parametrize("name", HIERARCHICAL)
-def test_loss_and_gradients_are_those_of_the_pairs(name, with_history):
+def test_loss_and_gradients_are_those_of_the_pairs(name, with_history, sizes):
     task, model = build(*ALL_MODELS[name], seed=3)
     loss_of = criterion(task, name)
-    pairs = pairs_dataset(random_data(5, with_history=with_history))
+    pairs = pairs_dataset(random_data(5, with_history=with_history), sizes)
+    assert bool(pairs.src.oversize) == (sizes != SIZES)
     whole = WholeSessionDataset(pairs)
     assert len(whole) < len(pairs)
     dropouts = [m for m in model.modules() if isinstance(m, FairseqDropout)]
