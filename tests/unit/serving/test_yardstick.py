@@ -180,8 +180,8 @@ def test_the_last_query_is_not_suggested_though_it_was_asked_before_or_counted(t
 
 # --- a person's own past --------------------------------------------------------------------------
 
-# After `a`: q, r, r, q; the person asked a 4 times, q and r twice each, and s last of all.
-PAST = [["a", "q"], ["a", "r"], ["a", "r"], ["a", "q"], ["s"]]
+# After `a`: q, r, q, r; the person asked a 4 times, q and r twice each, and s last of all.
+PAST = [["a", "q"], ["a", "r"], ["a", "q"], ["a", "r"], ["s"]]
 
 
 @pytest.mark.parametrize("kept", ["beside", "in front"])
@@ -199,8 +199,8 @@ def test_personal(tmp_path, kept):
     after, other, unseen = ranked_lists("personal", train, test, 9)
     ninth = math.log(1 / 9)
     counted = [("b", HALF), ("c", QUARTER), ("d", QUARTER)]
-    check(after, ("q", HALF), ("r", HALF), ("s", ninth), *counted)  # q was asked later than r
-    often = [("a", math.log(4 / 9)), ("q", math.log(2 / 9)), ("r", math.log(2 / 9))]
+    check(after, ("r", HALF), ("q", HALF), ("s", ninth), *counted)  # r was asked later than q
+    often = [("a", math.log(4 / 9)), ("r", math.log(2 / 9)), ("q", math.log(2 / 9))]
     check(other, *often)
     check(unseen, *often, ("s", ninth))
 
