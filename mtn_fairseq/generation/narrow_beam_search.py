@@ -25,6 +25,7 @@ from ..copying.best_words import CopyableColumns
 from ..copying.pointer import Copying
 from ..copying.words import SLOTS
 from ..modules.packed_attention import IncrementalState
+from .ended_hypotheses import EndedHypotheses
 from .without_unknown import Hypotheses, forbids_unknown
 
 # What fairseq and torch say where no score is a number: no hypothesis has ended, not even at the
@@ -35,10 +36,11 @@ SPECIALS = 4  # <s>, <pad>, </s>, <unk>: the rules of a search are about these
 
 
 class NarrowSequenceGenerator(SequenceGenerator):
-    """The hypotheses of fairseq's generator, sooner; where scores are exactly equal, maybe another.
+    """A beam search that ends when it has the likeliest hypotheses (`EndedHypotheses`).
 
-    Prefixes, constraints, language models and the like look at whole distributions; with any of
-    these it is fairseq's generator. Several threads may ask the same one.
+    With `stop_at_first` the hypotheses are those of fairseq's generator, sooner; where scores are
+    exactly equal, maybe others. Prefixes, constraints, language models and the like look at whole
+    distributions: with these it is fairseq's generator. Several threads may ask the same one.
     """
 
     beam_size: int
@@ -47,9 +49,14 @@ class NarrowSequenceGenerator(SequenceGenerator):
     penalty_behind_prefix: float
 
     def __init__(
-        self, models: List[FairseqEncoderDecoderModel], tgt_dict: Dictionary, **options: Any
+        self,
+        models: List[FairseqEncoderDecoderModel],
+        tgt_dict: Dictionary,
+        stop_at_first: bool = False,
+        **options: Any,
     ) -> None:
         super().__init__(models, tgt_dict, **options)
+        self.stop_at_first = stop_at_first
         self.remembering = [
             part
             for part in models[0].decoder.modules()
@@ -121,8 +128,10 @@ class NarrowSequenceGenerator(SequenceGenerator):
         tokens[:, 0] = self.eos if bos_token is None else bos_token
         scores = torch.zeros(sessions * beam, max_len + 1, device=tokens.device)  # added up
         ended = torch.zeros(sessions, beam, dtype=torch.bool, device=tokens.device)
-        found: Hypotheses = [[] for _ in range(sessions)]
-        finished = [False] * sessions
+        power = self.len_penalty if self.normalize_scores else 0.0
+        found = EndedHypotheses(
+            sessions, beam, self.stop_at_first, power, self.eos, device=tokens.device
+        )
 
         for step in range(max_len + 1):
             # Scores of the next word, of all hypotheses of a session together.
@@ -139,6 +148,13 @@ class NarrowSequenceGenerator(SequenceGenerator):
             self._apply_rules(lprobs, step, max_len)
             if step:
                 lprobs += scores[:, step - 1 : step]
+            so_far = tokens[:, : step + 1], scores[:, :step]
+            too_long = src_lengths.lt(step) if self.match_source_len else None
+            if not self.stop_at_first:  # every hypothesis may end, and so takes no place in a beam
+                end = lprobs[:, self.eos].view(sessions, -1)
+                row = torch.arange(len(tokens), device=end.device).view(sessions, beam)
+                found.add(end.gt(-inf), end, row[:, : end.size(1)], *so_far, too_long)
+                lprobs[:, self.eos] = -inf
             width = lprobs.size(1)
             lprobs, words = lprobs.view(sessions, -1), words.view(sessions, -1)
 
@@ -150,35 +166,24 @@ class NarrowSequenceGenerator(SequenceGenerator):
             ends = word.eq(self.eos) & best.ne(-inf)
             ends[:, :beam] &= ~ended
 
-            # Those that end here are hypotheses, if they are among the first.
+            # As in fairseq: those that end here are hypotheses, if they are among the first.
             kept = None
             if bool(ends[:, :beam].any()):
-                first = ends[:, :beam]
-                full = self.finalize_hypos(
-                    step,
-                    row[:, :beam][first],
-                    best[:, :beam][first],
-                    tokens,
-                    scores,
-                    found,
-                    finished,
-                    beam,
-                    None,
-                    src_lengths,
-                    max_len,
-                )
-                if len(full) == sessions:
-                    break
-                if full:
-                    kept = torch.ones(sessions, dtype=torch.bool, device=row.device)
-                    kept[full] = False
-                    kept = kept.nonzero().squeeze(1)
-                    best, word, row, ends, ended, src_lengths = (
-                        part[kept] for part in (best, word, row, ends, ended, src_lengths)
-                    )
-                    sessions = len(kept)
+                found.add(ends[:, :beam], best[:, :beam], row[:, :beam], *so_far, too_long)
             if step == max_len:
-                raise _not_finite()
+                if not all(found.of_session):
+                    raise _not_finite()
+                break
+            full = found.are_enough(best.masked_fill(ends, -inf).amax(1))
+            if bool(full.all()):
+                break
+            if bool(full.any()):
+                kept = (~full).nonzero().squeeze(1)
+                found.go_on_with(kept)
+                best, word, row, ends, ended, src_lengths = (
+                    part[kept] for part in (best, word, row, ends, ended, src_lengths)
+                )
+                sessions = len(kept)
 
             # The first of the others go on.
             ends[:, :beam] |= ended
@@ -200,7 +205,7 @@ class NarrowSequenceGenerator(SequenceGenerator):
             if order is not None:
                 encoder_out = model.encoder.reorder_encoder_out(encoder_out, order)
 
-        return [sorted(each, key=lambda one: -float(one["score"])) for each in found]
+        return found.ranked()
 
     def _apply_rules(self, lprobs: Tensor, step: int, max_len: int) -> None:
         """As fairseq does to scores (R, 4 + words) of the next word."""

@@ -105,6 +105,15 @@ class SessionToQueryConfig(TranslationConfig):
             "queries, as in the paper; 'auto': random where padding costs nothing, else alike"
         },
     )
+    beam_stop: ChoiceEnum(["likeliest", "first"]) = field(  # type: ignore[valid-type]
+        default="likeliest",
+        metadata={
+            "help": "when beam search ends: 'likeliest': when nothing unfinished is likelier than "
+            "the --beam hypotheses found; 'first': when --beam hypotheses have ended, as in "
+            "fairseq, which often misses the likeliest. Searches with prefixes, constraints, "
+            "several models and the like are fairseq's own"
+        },
+    )
     generate_unknown: bool = field(
         default=False,
         metadata={
@@ -417,9 +426,12 @@ class SessionToQueryTask(TranslationTask):
                 "--print-alignment is not for models with --copy-attention", "leave it out"
             )
         scoring = getattr(args, "score_reference", False)
-        if seq_gen_cls is None and not aligned and not scoring:
+        ours = seq_gen_cls is None and not aligned and not scoring
+        if ours:
             seq_gen_cls = NarrowSequenceGenerator
         generator = super().build_generator(models, args, seq_gen_cls, **others)
+        if ours:
+            generator.stop_at_first = str(self.cfg.beam_stop) == "first"
         if not scoring and not self.cfg.generate_unknown:
             if getattr(args, "unkpen", 0):
                 logger.warning("--unkpen has no effect without --generate-unknown")

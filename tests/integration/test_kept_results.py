@@ -30,7 +30,7 @@ def test_there_are_some_of_every_kind():
 @pytest.mark.parametrize("name", CHECKPOINTS)
 def test_hypotheses_and_scores(name):
     data = KEPT / ("data-history" if name == "mtn_3level" else "data-flat")
-    flags = f"--path {KEPT}/{name}.pt --cpu --beam 4 --nbest 2 --max-len-b 10"
+    flags = f"--path {KEPT}/{name}.pt --cpu --beam 4 --beam-stop first --nbest 2 --max-len-b 10"
     found = lines_of(run(f"fairseq-generate {data} {PLUGIN} {flags}").stdout)
     expected = lines_of(Path(f"{KEPT}/{name}.generated").read_text(encoding="utf-8"))
     assert len(found) == len(expected) > 300

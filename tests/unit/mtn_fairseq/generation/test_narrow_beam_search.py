@@ -1,6 +1,7 @@
-"""The narrow generator gives the hypotheses and scores of fairseq's own."""
+"""The narrow generator gives the hypotheses and scores of fairseq's own, if it stops as early."""
 
 import copy
+from functools import partial
 
 import pytest
 import torch
@@ -14,6 +15,8 @@ from sessions import ALL_MODELS, DICTIONARY, SMALL, TRANSFORMERS, batch, build, 
 from examples import examples
 from mtn_fairseq.generation.narrow_beam_search import NarrowSequenceGenerator, largest
 
+NarrowAsFairseq = partial(NarrowSequenceGenerator, stop_at_first=True)
+
 
 @pytest.mark.parametrize("name", ALL_MODELS)
 @pytest.mark.parametrize("beam", [1, 2, 5])
@@ -24,7 +27,7 @@ def test_hypotheses_are_fairseqs(name, beam):
         sessions = random_sessions(beam, 6)
         expected = answers(SequenceGenerator, model, sessions, beam_size=beam)
         lengths.update(len(tokens) for answer in expected for tokens, *_ in answer)
-        assert_same(answers(NarrowSequenceGenerator, model, sessions, beam_size=beam), expected)
+        assert_same(answers(NarrowAsFairseq, model, sessions, beam_size=beam), expected)
     assert len(lengths) > 1
 
 
@@ -37,7 +40,7 @@ def test_hypotheses_of_a_model_that_is_ready_for_inference(name, beam):
     expected = answers(SequenceGenerator, model, sessions, beam_size=beam)
     model.make_generation_fast_(need_attn=False)
     assert_same(answers(SequenceGenerator, model, sessions, beam_size=beam), expected)
-    assert_same(answers(NarrowSequenceGenerator, model, sessions, beam_size=beam), expected)
+    assert_same(answers(NarrowAsFairseq, model, sessions, beam_size=beam), expected)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +63,7 @@ def test_options(name, options):
     sessions = random_sessions(7, 5)
     found, expected = (
         answers(kind, model, sessions, beam_size=3, **options)
-        for kind in (NarrowSequenceGenerator, SequenceGenerator)
+        for kind in (NarrowAsFairseq, SequenceGenerator)
     )
     assert_same(found, expected)
 
@@ -78,7 +81,7 @@ def test_hypotheses_of_fairseqs_architectures(arch, flags):
     longest_first = sorted(random_sessions(13, 4), key=lambda session: -sum(map(len, session)))
     found, expected = (
         answers(kind, model, longest_first, beam_size=3)
-        for kind in (NarrowSequenceGenerator, SequenceGenerator)
+        for kind in (NarrowAsFairseq, SequenceGenerator)
     )
     assert_same(found, expected)
 
@@ -89,7 +92,7 @@ def test_more_hypotheses_than_words(name):
     sessions = random_sessions(12, 2)
     found, expected = (
         answers(kind, model, sessions, beam_size=2 * len(DICTIONARY))
-        for kind in (NarrowSequenceGenerator, SequenceGenerator)
+        for kind in (NarrowAsFairseq, SequenceGenerator)
     )
     assert len(found[0]) == len(DICTIONARY) - 1
     assert_same(found, expected)
@@ -101,7 +104,7 @@ def test_a_prefix_is_kept():
     prefix = torch.tensor([[9], [10], [11], [9]])
     found, expected = (
         answers(kind, model, sessions, prefix, beam_size=3)
-        for kind in (NarrowSequenceGenerator, SequenceGenerator)
+        for kind in (NarrowAsFairseq, SequenceGenerator)
     )
     assert_same(found, expected)
     assert [answer[0][0][0] for answer in found] == [9, 10, 11, 9]
@@ -112,10 +115,10 @@ def test_the_model_is_left_as_it_was():
     model = restless(build(*ALL_MODELS["2-level"])[1])
     sessions = random_sessions(9, 4)
     expected = answers(SequenceGenerator, copy.deepcopy(model), sessions, beam_size=2)
-    answers(NarrowSequenceGenerator, model, sessions, beam_size=5)
+    answers(NarrowAsFairseq, model, sessions, beam_size=5)
     assert_same(answers(SequenceGenerator, model, sessions, beam_size=2), expected)
-    answers(NarrowSequenceGenerator, model, sessions, beam_size=5)
-    assert_same(answers(NarrowSequenceGenerator, model, sessions, beam_size=2), expected)
+    answers(NarrowAsFairseq, model, sessions, beam_size=5)
+    assert_same(answers(NarrowAsFairseq, model, sessions, beam_size=2), expected)
 
 
 @pytest.mark.parametrize("name", ["2-level", "last-query", "seq2seq"])

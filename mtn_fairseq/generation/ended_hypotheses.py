@@ -1,0 +1,115 @@
+"""The hypotheses of a beam search that have ended, and when a session has enough of them.
+
+fairseq ends a search when as many as --beam have ended. Queries are short: that many unlikely ones
+(`google`, `yoga`, `yoga results`) can end while the likeliest one, `weight lifting benefits`, has a
+word to go, and it is never found. So here a search goes on while anything unfinished is likelier
+than the least likely hypothesis that it would return.
+"""
+
+from math import inf
+from typing import Any, Dict, List, Optional
+
+import torch
+from torch import Tensor
+
+from .without_unknown import Hypotheses
+
+
+class EndedHypotheses:
+    """Those of a batch; B of its sessions are still searched.
+
+    Args:
+        beam: hypotheses wanted per session
+        first: the first ones to end, as in fairseq, in the place of the likeliest
+        length_power: hypotheses are ranked by likelihood, the sum of log probabilities, divided by
+            length to this power
+        eos: index of `</s>`
+    """
+
+    def __init__(
+        self,
+        sessions: int,
+        beam: int,
+        first: bool,
+        length_power: float,
+        eos: int,
+        device: torch.device,
+    ) -> None:
+        self.beam, self.first, self.length_power, self.eos = beam, first, length_power, eos
+        self.of_session: Hypotheses = [[] for _ in range(sessions)]
+        self.searched: List[int] = list(range(sessions))
+        self.likeliest = torch.full((sessions, beam), -inf, device=device)  # (B, beam), in order
+
+    def add(
+        self,
+        ends: Tensor,
+        likelihood: Tensor,
+        row: Tensor,
+        tokens: Tensor,
+        scores: Tensor,
+        too_long: Optional[Tensor] = None,
+    ) -> None:
+        """Some of the hypotheses of this step.
+
+        Args:
+            ends: (B, beam) which ones have ended
+            likelihood: (B, beam)
+            row: (B, beam) of the two that follow, where each has its tokens so far
+            tokens: (R, T) with a start, without the end
+            scores: (R, T - 1) likelihood up to each token
+            too_long: (B,) sessions whose hypotheses of this length are ranked last
+        """
+        wanted = ends if self.first else ends & likelihood.gt(self.likeliest[:, -1:])
+        length = tokens.size(1)
+        rows, sums = row[wanted], likelihood[wanted]
+        words = torch.cat([tokens[rows, 1:], tokens.new_full((len(rows), 1), self.eos)], 1)
+        steps = torch.cat([scores[rows], sums.unsqueeze(1)], 1)
+        steps = torch.cat([steps[:, :1], steps.diff(dim=1)], 1)
+        final = sums / length**self.length_power
+        session = wanted.nonzero()[:, 0]
+        if too_long is not None:
+            final = final.masked_fill(too_long[session], -inf)
+        for number, *parts in zip(session.tolist(), words, final, steps):
+            found = self.of_session[self.searched[number]]
+            if not self.first or len(found) < self.beam:
+                found.append(_hypothesis(*parts))
+        both = torch.cat([self.likeliest, likelihood.masked_fill(~wanted, -inf)], 1)
+        self.likeliest = both.topk(self.beam, dim=1).values
+
+    def are_enough(self, unfinished: Tensor) -> Tensor:
+        """(B,) the greatest likelihood of what has not ended -> (B,) whether a session is done."""
+        counts = [len(self.of_session[number]) for number in self.searched]
+        if self.first:
+            return torch.tensor(counts, device=unfinished.device).ge(self.beam)
+        some = self.likeliest[:, 0].gt(-inf)
+        return some & self.likeliest[:, -1].ge(unfinished)
+
+    def go_on_with(self, kept: Tensor) -> None:
+        """(B',) which of the B sessions are searched from now on."""
+        self.likeliest = self.likeliest[kept]
+        self.searched = [self.searched[number] for number in kept.tolist()]
+
+    def ranked(self) -> Hypotheses:
+        """The hypotheses wanted of each session, best first."""
+        return [
+            sorted(
+                sorted(each, key=_likelihood, reverse=True)[: self.beam],
+                key=lambda one: -float(one["score"]),
+            )
+            for each in self.of_session
+        ]
+
+
+def _likelihood(hypothesis: Dict[str, Any]) -> float:
+    return float(hypothesis["positional_scores"].sum())
+
+
+def _hypothesis(tokens: Tensor, score: Tensor, positional_scores: Tensor) -> Dict[str, Any]:
+    """As fairseq's commands read it."""
+    return {
+        "tokens": tokens,
+        "score": score,
+        "attention": torch.empty(0),
+        "alignment": torch.empty(0),
+        "positional_scores": positional_scores,
+    }
