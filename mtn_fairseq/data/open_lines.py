@@ -3,14 +3,14 @@
 from typing import Optional
 
 import numpy as np
-from fairseq.data import BaseWrapperDataset
 from torch import Tensor
+from torch.utils.data import Dataset
 
 from .flat_lines import FlatLines, TokenLines, pieces, read_lines
 from .spelled_words import UnknownWords, one_index_a_word, spelled_words, without_letters
 
 
-class OpenLines(BaseWrapperDataset):
+class OpenLines(Dataset):
     """What a model reads of a file.
 
     Args:
@@ -22,11 +22,13 @@ class OpenLines(BaseWrapperDataset):
     def __init__(
         self, dataset: TokenLines, first_digit: int, words: Optional[UnknownWords] = None
     ) -> None:
-        super().__init__(dataset)
-        self.first_digit, self.words = first_digit, words
-        self._sizes = np.concatenate(
+        self.dataset, self.first_digit, self.words = dataset, first_digit, words
+        self.sizes = np.concatenate(
             [self.read_lines(start, stop).sizes for start, stop in pieces(len(dataset))]
         )
+
+    def __len__(self) -> int:
+        return len(self.dataset)
 
     def __getitem__(self, index: int) -> Tensor:
         line = self.dataset[index]
@@ -46,17 +48,3 @@ class OpenLines(BaseWrapperDataset):
                 for word in spelled_words(lines, self.first_digit).values():
                     self.words.learn(word)
         return self
-
-    @property
-    def sizes(self) -> np.ndarray:
-        return self._sizes
-
-    def num_tokens(self, index: int) -> int:
-        return self._sizes[index]
-
-    def size(self, index: int) -> int:
-        return self._sizes[index]
-
-    @property
-    def supports_prefetch(self) -> bool:
-        return False  # `load_pairs` did

@@ -4,8 +4,9 @@ import logging
 from typing import List, Optional, Sequence, Tuple
 
 import numpy as np
-from fairseq.data import BaseWrapperDataset, Dictionary, FairseqDataset, LanguagePairDataset
+from fairseq.data import Dictionary, FairseqDataset, LanguagePairDataset
 from torch import Tensor
+from torch.utils.data import Dataset
 
 from mtn_preprocess.errors import InputError
 
@@ -16,7 +17,7 @@ from .session_shapes import Shapes, fit, measure
 logger = logging.getLogger(__name__)
 
 
-class SessionSource(BaseWrapperDataset):
+class SessionSource(Dataset):
     """Checked source lines, none larger than the model was built for.
 
     Args:
@@ -43,7 +44,7 @@ class SessionSource(BaseWrapperDataset):
         quiet: bool = False,
         no_sessions: Sequence[int] = (),
     ) -> None:
-        super().__init__(dataset)
+        self.dataset = dataset
         if sizes[0] < 2 or max_tokens < 2:
             raise InputError(
                 "no room for a word and the end of its query",
@@ -70,6 +71,9 @@ class SessionSource(BaseWrapperDataset):
             shapes = self._shapes_after_fitting(shapes)
         self.shapes = shapes
 
+    def __len__(self) -> int:
+        return len(self.dataset)
+
     def __getitem__(self, index: int) -> Tensor:
         line = self.dataset[index]
         return self._fit(line) if index in self.oversize else line
@@ -81,12 +85,6 @@ class SessionSource(BaseWrapperDataset):
     @property
     def sizes(self) -> np.ndarray:
         return self.shapes.tokens
-
-    def num_tokens(self, index: int) -> int:
-        return self.sizes[index]
-
-    def size(self, index: int) -> int:
-        return self.sizes[index]
 
     def _report_oversize(self, shapes: Shapes, refuse: bool, quiet: bool) -> None:
         first = min(self.oversize)

@@ -150,10 +150,6 @@ class WholeSessionDataset(FairseqDataset):
         tokens, queries = self.num_tokens_vec(indices), self.queries[indices]
         return self.pairs.batching.batches(indices, tokens, queries, max_tokens, max_sentences)
 
-    @property
-    def supports_prefetch(self) -> bool:
-        return False
-
 
 def find_sessions(pairs: SessionToQueryDataset) -> np.ndarray:
     """The first line of each session: a line goes on the one above it if its source is that

@@ -133,19 +133,14 @@ def _run(entry: "_Entry") -> Run:
 def _check(manifest: Manifest) -> None:
     """What one entry cannot tell by itself."""
     labels = [system.label for system in manifest.systems]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise InputError(
-                f"two systems {shortened(label)}", "give each its own label", manifest.file
-            )
-    names = [system.compared for system in manifest.systems if system.compared is not None]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(
-                f"two systems with `compared` {shortened(name)}",
-                "a comparison is of one system: give each its own",
-                manifest.file,
-            )
+    compared = [system.compared for system in manifest.systems if system.compared is not None]
+    for names, what, remedy in (
+        (labels, "", "give each its own label"),
+        (compared, "with `compared` ", "a comparison is of one system: give each its own"),
+    ):
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InputError(f"two systems {what}{shortened(twice)}", remedy, manifest.file)
     _check_shown(manifest)
     if any(line < 1 for line in manifest.sample_lines):
         raise InputError("`sample_lines` below 1", "count lines from 1", manifest.file)

@@ -37,15 +37,8 @@ _QUERY = 34  # letters of one beside it, at most
 _LABEL = 78  # letters of a system's, at most
 DPI = 160
 # Okabe and Ito's colours without their yellow, which is too pale for lines.
-BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-)
-_COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
+BLUE = "#0072B2"
+_COLOURS = (BLUE, "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _GREYS = (("#000000", ":"), ("#555555", "--"), ("#888888", "-."))  # of yardsticks
 _THIN_MARKERS = ("x", "+", "1", "2", "|", "_", "3", "4")
@@ -171,8 +164,8 @@ def position_chart(
 ) -> bytes:
     """A panel a figure (`BLEU`, …): by label, by place in the session."""
     drawing = _drawing(3.6)
-    rows = drawing.subplots(1, len(panels))
-    for axes, (title, systems) in zip(_flat(rows), panels.items()):
+    (row,) = drawing.subplots(1, len(panels), squeeze=False)
+    for axes, (title, systems) in zip(row, panels.items()):
         places = list(dict.fromkeys(place for found in systems.values() for place in found))
         for label, found in systems.items():
             at = [places.index(place) for place in found]
@@ -192,7 +185,7 @@ def position_chart(
         axes.set_title(title, fontsize=10)
         axes.set_ylim(bottom=0)
     drawing.supxlabel("place of the next query in its session", fontsize=10)
-    _legend(drawing, _flat(rows)[0])
+    _legend(drawing, row[0])
     return _png(drawing)
 
 
@@ -203,7 +196,7 @@ def learning_curves(curves: Mapping[str, Sequence[Curve]], looks: Mapping[str, S
     if not any(curve.training for runs in curves.values() for curve in runs):
         kinds = ["validation"]
     drawing = _drawing(4.0)
-    panels = _flat(drawing.subplots(1, len(kinds), sharey=True))
+    (panels,) = drawing.subplots(1, len(kinds), sharey=True, squeeze=False)
     for axes, kind in zip(panels, kinds):
         for label, runs in curves.items():
             _curve(axes, [getattr(run, kind) for run in runs], label, looks[label])
@@ -324,10 +317,6 @@ def _legend(drawing: "Drawing", axes: "Axes") -> None:
     further = max(0, math.ceil(len(labels) / columns) - 2)
     drawing.set_figheight(drawing.get_figheight() + _LINE * further)
     drawing.legend(handles, labels, loc="outside upper center", ncols=columns)
-
-
-def _flat(axes: Any) -> List["Axes"]:
-    return list(axes.flat) if hasattr(axes, "flat") else [axes]
 
 
 def _shortened(text: str, length: int = _LABEL) -> str:

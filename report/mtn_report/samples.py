@@ -7,8 +7,9 @@ from typing import Dict, List, NamedTuple, Optional
 from mtn_evaluation.generate_log import read_system
 from mtn_evaluation.same_test_set import check_same_next_queries, fingerprint
 from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.histories import split_history
 from mtn_preprocess.text.session_pairs import read_pairs
-from mtn_preprocess.text.session_text import decode_query, is_separator
+from mtn_preprocess.text.session_text import decode_query
 from mtn_preprocess.text.word_pieces import decode_pieces
 
 from .manifest import Manifest, System
@@ -51,7 +52,8 @@ def read_sample_text(manifest: Manifest, evaluations: Optional[Evaluations]) -> 
     for line, pair in enumerate(read_pairs(str(manifest.test)), 1):
         next_queries.append(decode_pieces(pair.next_query))
         if line in wanted:
-            queries = list(map(as_typed, queries_of(pair.source)))
+            earlier, current = split_history(pair.source)
+            queries = [as_typed(query) for session in (*earlier, current) for query in session]
             found[line] = Session(line, pair.source, queries, as_typed(pair.next_query))
     if evaluations is not None and fingerprint(next_queries) != evaluations.test["sha256"]:
         raise InputError(
@@ -89,17 +91,6 @@ def read_samples(manifest: Manifest, text: SampleText) -> List[Sample]:
 def suggestion_files(system: System) -> List[Path]:
     """Of the first run that has any."""
     return next((run.suggestions for run in system.runs if run.suggestions), [])
-
-
-def queries_of(source: str) -> List[str]:
-    """All queries of a source, those of earlier sessions included, as lines of the format."""
-    queries: List[List[str]] = [[]]
-    for word in source.split():
-        if is_separator(word):
-            queries.append([])
-        else:
-            queries[-1].append(word)
-    return [" ".join(words) for words in queries]
 
 
 def as_typed(query: str) -> str:
