@@ -11,7 +11,6 @@ is in no table, and in nobody else's list.
 from collections import Counter
 from typing import Dict, List, NamedTuple, Sequence
 
-MAX_HISTORY = 200  # sessions that are looked at, the newest ones
 MAX_NEXT, MAX_OFTEN, MAX_LATELY = 10, 20, 5
 HALF_LIFE = 20  # sessions after which a query counts half
 
@@ -33,13 +32,12 @@ def past_of(history: Sequence[Sequence[str]], last: str) -> Past:
     history: earlier sessions, oldest first
     last: of the session in progress
     """
-    sessions = history[-MAX_HISTORY:]
     asked: Counter = Counter()
     asked_in: Counter = Counter()
     after_last: Counter = Counter()
     habit: Dict[str, float] = {}
     sessions_ago: Dict[str, int] = {}
-    for ago, session in enumerate(reversed(sessions), 1):
+    for ago, session in enumerate(reversed(history), 1):
         asked.update(session)
         asked_in.update(set(session))
         after_last.update(after for query, after in zip(session, session[1:]) if query == last)
@@ -47,7 +45,7 @@ def past_of(history: Sequence[Sequence[str]], last: str) -> Past:
         for query in reversed(session):
             habit[query] = habit.get(query, 0.0) + weight
             sessions_ago.setdefault(query, ago)
-    return Past(last, len(sessions), asked, asked_in, habit, sessions_ago, after_last)
+    return Past(last, len(history), asked, asked_in, habit, sessions_ago, after_last)
 
 
 def own_queries(past: Past) -> List[str]:

@@ -13,6 +13,7 @@ from mtn_preprocess.text.typed_sessions import SessionReader
 from .engine import HistorySize
 from .session_checks import History, Session
 
+MAX_HISTORY = 200  # sessions that are read, the newest: the time for an answer is bounded
 UNKNOWN_TEXT = SessionReader()  # of other makers
 
 Queries = Tuple[str, ...]  # of one session, as prepared text has them
@@ -41,7 +42,7 @@ def read_request(
 
     Args:
         session: its queries; or a line of prepared text, which may have earlier sessions itself
-        history: sessions before these, oldest first
+        history: sessions before these, oldest first; all but the last MAX_HISTORY are left out
     """
     if isinstance(session, str):
         before, last = split_history(reader.line(session))
@@ -50,8 +51,8 @@ def read_request(
         sessions = _not_empty([map(reader.query, session)])
     if not sessions:
         raise InputError("a session without a query", "give at least one")
-    earlier = _not_empty(map(reader.query, each) for each in history or ())
-    return Request(sessions[-1], (*earlier, *sessions[:-1]))
+    earlier = _not_empty(map(reader.query, each) for each in (history or ())[-MAX_HISTORY:])
+    return Request(sessions[-1], tuple([*earlier, *sessions[:-1]][-MAX_HISTORY:]))
 
 
 def _not_empty(sessions: Iterable[Iterable[str]]) -> List[Queries]:

@@ -27,8 +27,8 @@ from ..fitting import (
 )
 from ..kept_folder import check_output
 from ..ranker import KIND, import_lightgbm
-from ..suggester import Described, Suggester, batches
-from .personal_pairs import read_personal_pairs
+from ..suggester import Described, Suggester
+from .personal_pairs import PersonalPairs
 from .suggester_flags import add_suggester_flags, suggester_of
 
 FIGURES = ("bleu", "exact", f"mrr@{AT}", f"hit@{AT}")
@@ -42,8 +42,8 @@ def run(
 ) -> List[str]:
     """Writes the ranker; returns the lines of its report."""
     suggester.check_text(valid)
-    personal = read_personal_pairs(valid, use_history, suggester.model_reads, _say)
-    pairs = [each.pair for each in personal]
+    personal = PersonalPairs(valid, use_history, suggester.model_reads, _say)
+    pairs = personal.pairs
     sessions = session_numbers(pairs)
     if sessions[-1] + 1 < FOLDS:
         raise InputError(
@@ -51,7 +51,7 @@ def run(
         )
     progress = TimeLeft(_say)
     described: List[Described] = []
-    for batch in batches(personal):
+    for batch in personal.batches():
         described += suggester.describe([each.line for each in batch])
         progress("pairs", len(described), len(pairs))
     if not any(each.candidates for each in described):

@@ -2,7 +2,7 @@
 
 from itertools import zip_longest
 from pathlib import Path
-from typing import Callable, List, NamedTuple, Sequence
+from typing import Callable, Iterator, List, NamedTuple
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.histories import read_histories, split_history
@@ -10,8 +10,8 @@ from mtn_preprocess.text.session_pairs import Pair, read_pairs
 from mtn_preprocess.text.word_pieces import decode_pieces
 
 from ..engine import HistorySize
-from ..history import MAX_HISTORY
-from ..request import Request
+from ..request import MAX_HISTORY, Request
+from ..suggester import batches
 
 
 class PersonalPair(NamedTuple):
@@ -19,62 +19,66 @@ class PersonalPair(NamedTuple):
     line: str  # to suggest for: the session with the history in front
 
 
-def read_personal_pairs(
-    prefix: str, use_history: bool, model_reads: HistorySize, say: Callable[[str], None]
-) -> List[PersonalPair]:
-    """Those of `PREFIX.session` and `PREFIX.next`, with the histories of `PREFIX.history`.
+class PersonalPairs:
+    """The pairs of `PREFIX.session` and `PREFIX.next`, with the histories of `PREFIX.history`.
 
-    Without that file, a history is what stands in front of a session in `PREFIX.session`.
+    Without that file, a history is what stands in front of a session in `PREFIX.session`. Histories
+    are read once to check them, and again batch by batch: all of them are many times the pairs.
 
     Args:
         use_history: False to take everybody for a stranger
         model_reads: what the model reads of a history
         say: is told how many histories are cut
     """
-    pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(prefix)]
-    requests = [Request(tuple(pair.queries())) for pair in pairs]
-    if use_history:
-        histories = _histories(prefix, pairs)
-        requests = [
-            request._replace(history=tuple(map(tuple, history)))
-            for request, history in zip(requests, histories)
-        ]
-    for note in _what_is_cut(requests, model_reads):
-        say(note)
-    kept = [request._replace(history=request.history[-MAX_HISTORY:]) for request in requests]
-    return [PersonalPair(pair, request.line) for pair, request in zip(pairs, kept)]
 
+    def __init__(
+        self,
+        prefix: str,
+        use_history: bool,
+        model_reads: HistorySize,
+        say: Callable[[str], None],
+    ) -> None:
+        self.prefix, self.use_history = prefix, use_history
+        self.pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(prefix)]
+        self._report(model_reads, say)
 
-def _histories(prefix: str, pairs: Sequence[Pair]) -> List[List[List[str]]]:
-    found = read_histories(prefix)
-    if found is None:
-        return [split_history(pair.source)[0] for pair in pairs]
-    histories: List[List[List[str]]] = []
-    for number, (pair, history) in enumerate(zip_longest(pairs, found), 1):
-        if pair is None or history is None:
-            raise InputError(
-                f"{'a line too many' if pair is None else 'line missing'}, "
-                f"{prefix}.session has {len(pairs)}",
-                "line n must belong to pair n; prepare all files again, or pass --no-history",
-                Path(f"{prefix}.history"),
-                number,
-            )
-        histories.append(history)
-    return histories
+    def batches(self) -> Iterator[List[PersonalPair]]:
+        requests = self._requests()
+        for pairs in batches(self.pairs):
+            yield [PersonalPair(pair, next(requests).line) for pair in pairs]
 
+    def _requests(self) -> Iterator[Request]:
+        # Histories first: they are asked once more behind the last pair, and refuse a further line.
+        for history, pair in zip(self._histories(), self.pairs):
+            yield Request(tuple(pair.queries()), tuple(map(tuple, history)))
 
-def _what_is_cut(requests: Sequence[Request], model_reads: HistorySize) -> List[str]:
-    known = sum(bool(request.history) for request in requests)
-    if not known:
-        return []
-    notes = [f"{known:,} of {len(requests):,} pairs are of people with a history"]
-    long = sum(len(request.history) > MAX_HISTORY for request in requests)
-    if long:
-        notes.append(f"{long:,} histories are cut to their last {MAX_HISTORY} sessions")
-    cut = sum(request.fitted(model_reads) != request for request in requests)
-    if cut and model_reads.sessions:
-        notes.append(
-            f"{cut:,} histories are cut for the model, to their last {model_reads.sessions} "
-            f"sessions of {model_reads.queries} queries"
-        )
-    return notes
+    def _histories(self) -> Iterator[List[List[str]]]:
+        found = read_histories(self.prefix) if self.use_history else None
+        if found is None:
+            for pair in self.pairs:
+                yield split_history(pair.source)[0] if self.use_history else []
+            return
+        for number, (pair, history) in enumerate(zip_longest(self.pairs, found), 1):
+            if pair is None or history is None:
+                reason = "a line too many" if pair is None else "line missing"
+                raise InputError(
+                    f"{reason}, {self.prefix}.session has {len(self.pairs)}",
+                    "line n must belong to pair n; prepare all files again, or pass --no-history",
+                    Path(f"{self.prefix}.history"),
+                    number,
+                )
+            yield history
+
+    def _report(self, model_reads: HistorySize, say: Callable[[str], None]) -> None:
+        known = long = cut = 0
+        for request in self._requests():
+            known += bool(request.history)
+            long += len(request.history) > MAX_HISTORY
+            cut += request.fitted(model_reads) != request
+        if known:
+            say(f"{known:,} of {len(self.pairs):,} pairs are of people with a history")
+        if long:
+            say(f"{long:,} histories are cut to their last {MAX_HISTORY} sessions")
+        if cut and model_reads.sessions:
+            sizes = f"{model_reads.sessions} sessions of {model_reads.queries} queries"
+            say(f"{cut:,} histories are cut for the model, to their last {sizes}")

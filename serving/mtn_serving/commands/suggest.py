@@ -12,8 +12,8 @@ from mtn_preprocess.commands.time_left import TimeLeft
 from mtn_preprocess.files.standard_streams import standard_input, standard_output
 
 from ..request import as_line, has_query
-from ..suggester import Suggester, batches
-from .personal_pairs import read_personal_pairs
+from ..suggester import Suggester
+from .personal_pairs import PersonalPairs
 from .suggester_flags import add_suggester_flags, suggester_of
 
 _say = notes_of("mtn-suggest")
@@ -23,16 +23,16 @@ def answer_test(
     suggester: Suggester, test: str, nbest: int, out: TextIO, use_history: bool = True
 ) -> None:
     suggester.check_text(test)
-    pairs = read_personal_pairs(test, use_history, suggester.model_reads, _say)
+    personal = PersonalPairs(test, use_history, suggester.model_reads, _say)
     progress = TimeLeft(_say)
     number = 0
-    for batch in batches(pairs):
+    for batch in personal.batches():
         found = suggester.suggest_many([each.line for each in batch], nbest)
         for (pair, _), suggestions in zip(batch, found):
             ranked = [(each.query, each.score) for each in suggestions]
             write_suggestions(number, pair, ranked, out)
             number += 1
-        progress("pairs", number, len(pairs))
+        progress("pairs", number, len(personal.pairs))
     # The last line, as `fairseq-generate` has one: nothing was cut off, and how long lists may be.
     out.write(f"Suggest {'+'.join(suggester.sources)} with nbest={nbest}: {number} pairs\n")
 

@@ -18,14 +18,13 @@ from mtn_serving.features import NAMES, features
 from mtn_serving.fitting import fit_ranker
 from mtn_serving.history import (
     HALF_LIFE,
-    MAX_HISTORY,
     MAX_LATELY,
     MAX_NEXT,
     MAX_OFTEN,
     own_queries,
     past_of,
 )
-from mtn_serving.request import Request, read_request
+from mtn_serving.request import MAX_HISTORY, Request, read_request
 from mtn_serving.suggester import Suggester
 from mtn_serving.variety import without_too_many
 
@@ -63,8 +62,10 @@ def test_what_is_long_ago_counts_less():
 
 def test_only_the_newest_sessions_are_looked_at():
     history = [["x", "too old"], *([["x", "a"]] * MAX_HISTORY)]
-    past = past_of(history, "x")
-    assert past.sessions == MAX_HISTORY and own_queries(past) == ["a"]
+    assert read_request(["x"], history).history == (("x", "a"),) * MAX_HISTORY
+    assert texts(["x"], history, Suggester()) == ["a"]
+    line = f"{' <session> '.join(['x <q> b'] * MAX_HISTORY)} <session> x"
+    assert texts(line, history, Suggester()) == ["b"]
 
 
 queries = st.sampled_from("abcdefgh")

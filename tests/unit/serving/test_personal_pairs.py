@@ -7,10 +7,10 @@ from test_next_queries import table_of
 from mtn_evaluation import read_system
 from mtn_preprocess.errors import InputError
 from mtn_serving.commands.fit_ranker import main as fit_ranker
-from mtn_serving.commands.personal_pairs import read_personal_pairs
+from mtn_serving.commands.personal_pairs import PersonalPairs
 from mtn_serving.commands.suggest import main as suggest
 from mtn_serving.engine import HistorySize
-from mtn_serving.history import MAX_HISTORY
+from mtn_serving.request import MAX_HISTORY
 
 NOTHING = HistorySize(0, 0)
 
@@ -25,8 +25,8 @@ def write(folder, name="test", session="x\nx <q> y\n", asked="y\nz\n", history=N
 
 def lines(prefix, use_history=True, model_reads=NOTHING):
     notes = []
-    found = read_personal_pairs(prefix, use_history, model_reads, notes.append)
-    return [each.line for each in found], notes
+    found = PersonalPairs(prefix, use_history, model_reads, notes.append)
+    return [each.line for batch in found.batches() for each in batch], notes
 
 
 def test_histories_stand_in_front(tmp_path):
@@ -36,8 +36,16 @@ def test_histories_stand_in_front(tmp_path):
         ["1 of 2 pairs are of people with a history"],
     )
     assert lines(prefix, use_history=False) == (["x", "x <q> y"], [])
-    found = read_personal_pairs(prefix, True, NOTHING, print)
+    (found,) = PersonalPairs(prefix, True, NOTHING, print).batches()
     assert [tuple(each.pair) for each in found] == [("x", "y"), ("x <q> y", "z")]
+
+
+def test_each_has_its_own_history_in_many_batches(tmp_path):
+    numbers = range(100)
+    session = "".join(f"x{number}\n" for number in numbers)
+    history = "".join(f"h{number}\n" if number % 3 else "\n" for number in numbers)
+    found, _ = lines(write(tmp_path, session=session, asked="y\n" * 100, history=history))
+    assert found == [f"h{n} <session> x{n}" if n % 3 else f"x{n}" for n in numbers]
 
 
 def test_pieces_are_put_together(tmp_path):
@@ -56,8 +64,7 @@ def test_histories_of_the_sessions_themselves(tmp_path):
 def test_what_is_cut_is_counted(tmp_path):
     long = " <session> ".join(["a"] * (MAX_HISTORY + 1))
     prefix = write(tmp_path, history=f"{long}\nb <q> c <session> d\n")
-    found, notes = lines(prefix, model_reads=HistorySize(2, 1))
-    assert found[0].split().count("<session>") == MAX_HISTORY
+    _, notes = lines(prefix, model_reads=HistorySize(2, 1))
     assert notes == [
         "2 of 2 pairs are of people with a history",
         "1 histories are cut to their last 200 sessions",
