@@ -159,7 +159,7 @@ def draw_speed(results: Dict[str, Any], path: Path) -> None:
     panels = [("training", "at", results["training"])]
     for batch, title in ((64, "decoding, 64 at once"), (1, "decoding, one at a time")):
         panels.append((title, "words", [r for r in results["decoding"] if r["batch"] == batch]))
-    figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), sharey=True)
+    figure, axes = plt.subplots(1, 3, figsize=(13, 3.8), sharey=True)
     for axis, (title, key, rows) in zip(axes, panels):
         sizes, systems = _values(rows, key), [s for s in _values(rows, "system") if s != STOCK]
         width = 0.8 / len(systems)
@@ -170,7 +170,7 @@ def draw_speed(results: Dict[str, Any], path: Path) -> None:
             ]
             left = [i + (place - (len(systems) - 1) / 2) * width for i in range(len(sizes))]
             bars = axis.bar(left, heights, width, color=STYLES[system][0], label=system)
-            axis.bar_label(bars, fmt="%.1f", fontsize=6.5, padding=1)
+            axis.bar_label(bars, fmt="%.1f", fontsize=6, padding=1)
         axis.axhline(1, color=STYLES[STOCK][0], linewidth=1.2)
         axis.set_xticks(range(len(sizes)), [f"{size:,} words" for size in sizes], fontsize=8)
         axis.set_title(title, fontsize=10)
@@ -178,8 +178,8 @@ def draw_speed(results: Dict[str, Any], path: Path) -> None:
     handles = {
         label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels())
     }
-    figure.legend(handles.values(), handles, loc="lower center", ncols=4, fontsize=8, frameon=False)
-    figure.tight_layout(rect=(0, 0.1, 1, 1))
+    figure.legend(handles.values(), handles, loc="lower center", ncols=6, fontsize=8, frameon=False)
+    figure.tight_layout(rect=(0, 0.12, 1, 1))
     figure.savefig(path, dpi=130)
     plt.close(figure)
 
