@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Two levels against three on one log: the same pairs, the same words, the same updates.
+#
+#   experiments/aol_levels/run.sh LOG WORK_FOLDER [SEED …]
+#
+# prepares and binarises LOG, trains both models with each seed (1 2 3 if not given), generates and
+# scores. What is there already is kept, and a training that was cut goes on. UPDATES=3000 and
+# HISTORY=5 can be set; SPLIT=test scores the test data, else the validation data are scored.
+set -euo pipefail
+
+[ $# -ge 2 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+log=$1 work=$2
+shift 2
+seeds=("${@:-1 2 3}")
+read -ra seeds <<< "${seeds[*]}"
+updates=${UPDATES:-3000} history=${HISTORY:-5} split=${SPLIT:-valid}
+root=$(cd "$(dirname "$0")/../.." && pwd)
+python=${PYTHON:-$([ -x "$root/.venv/bin/python" ] && echo "$root/.venv/bin/python" || echo python3)}
+bin=$(dirname "$("$python" -c 'import sys; print(sys.executable)')")
+plugin=(--user-dir "$root/mtn_fairseq" --task session_to_query)
+export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}" OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-PASSIVE}"
+
+text=$work/text data=$work/data-bin
+[ -d "$text" ] || "$bin/mtn-log-to-sessions" "$log" --split-by time --split 80,10,10 \
+    --history "$history" --users --output "$text"
+if [ ! -e "$data/complete" ]; then
+    "$bin/fairseq-preprocess" "${plugin[@]}" --source-lang session --target-lang next \
+        --joined-dictionary --thresholdsrc 5 --trainpref "$text/train" --validpref "$text/valid" \
+        --testpref "$text/test" --destdir "$data"
+    touch "$data/complete"
+fi
+
+# A whole file, or none: a generation that was cut is made again.
+keep() {
+    local file=$1
+    shift
+    [ -e "$file" ] || { "$@" > "$file.part" && mv "$file.part" "$file"; }
+}
+
+train() {  # NAME SEED LEVEL_LAYERS LEVEL_SIZES
+    "$bin/fairseq-train" "$data" "${plugin[@]}" --save-dir "$work/$1" --seed "$2" --arch mtn \
+        --level-layers "$3" --level-sizes "$4" --copy-attention --encoder-embed-dim 128 \
+        --encoder-ffn-embed-dim 256 --encoder-attention-heads 4 --share-decoder-input-output-embed \
+        --query-projection vector --dropout 0.1 --criterion label_smoothed_cross_entropy \
+        --label-smoothing 0.05 --optimizer fused_adam --adam-betas '(0.9, 0.98)' --clip-norm 1.0 \
+        --lr 0.002 --lr-scheduler polynomial_decay --warmup-updates $((updates / 8)) \
+        --total-num-update "$updates" --max-update "$updates" --batch-size 32 \
+        --train-batches random --cpu --num-workers 0 --no-epoch-checkpoints \
+        --log-format simple --log-interval 100
+}
+
+score() {  # NAME
+    local flags=("$data" "${plugin[@]}" --path "$work/$1/checkpoint_best.pt" --gen-subset "$split" --cpu --batch-size 64)
+    keep "$work/$1/$split.log" "$bin/fairseq-generate" "${flags[@]}" --beam 10 --nbest 10 --max-len-b 12
+    keep "$work/$1/$split.scores" "$bin/fairseq-generate" "${flags[@]}" --score-reference
+}
+
+systems=() perplexities=() two=() three=()
+for seed in "${seeds[@]}"; do
+    # Cut to one session, the one in progress, and with room for all of the history.
+    train "two-$seed" "$seed" 2,1 12,10,1
+    train "three-$seed" "$seed" 2,1,1 "12,10,$((history + 1))"
+    for name in "two-$seed" "three-$seed"; do
+        score "$name"
+        systems+=("$name=$work/$name/$split.log")
+        perplexities+=(--perplexity "$name=$work/$name/$split.scores")
+    done
+    two+=("two-$seed") three+=("three-$seed")
+done
+runs=()
+baselines=(--baseline "${two[0]}")
+if [ ${#seeds[@]} -gt 1 ]; then
+    runs=(--runs "two=$(IFS=,; echo "${two[*]}")" --runs "three=$(IFS=,; echo "${three[*]}")")
+    baselines=(--baseline two)
+    for name in "${two[@]}"; do baselines+=(--baseline "$name"); done
+fi
+"$bin/mtn-evaluate" "${systems[@]}" "${perplexities[@]}" "${runs[@]}" "${baselines[@]}" \
+    --test "$text/$split" --train "$text/train" --json "$work/$split.json"
