@@ -55,24 +55,28 @@ score() {  # NAME
     keep "$work/$1/$split.scores" "$bin/fairseq-generate" "${flags[@]}" --score-reference
 }
 
-systems=() perplexities=() two=() three=()
+evaluate() {  # JSON_NAME "NAME …" [flags of mtn-evaluate …]
+    local json=$work/$1.json name systems=() perplexities=()
+    for name in $2; do
+        systems+=("$name=$work/$name/$split.log")
+        perplexities+=(--perplexity "$name=$work/$name/$split.scores")
+    done
+    shift 2
+    "$bin/mtn-evaluate" "${systems[@]}" "${perplexities[@]}" "$@" --test "$text/$split" \
+        --train "$text/train" --json "$json"
+}
+
+two=() three=()
 for seed in "${seeds[@]}"; do
     # Cut to one session, the one in progress, and with room for all of the history.
     train "two-$seed" "$seed" 2,1 12,10,1
     train "three-$seed" "$seed" 2,1,1 "12,10,$((history + 1))"
-    for name in "two-$seed" "three-$seed"; do
-        score "$name"
-        systems+=("$name=$work/$name/$split.log")
-        perplexities+=(--perplexity "$name=$work/$name/$split.scores")
-    done
+    score "two-$seed"
+    score "three-$seed"
+    evaluate "$split-$seed" "two-$seed three-$seed" --baseline "two-$seed"
     two+=("two-$seed") three+=("three-$seed")
 done
-runs=()
-baselines=(--baseline "${two[0]}")
-if [ ${#seeds[@]} -gt 1 ]; then
-    runs=(--runs "two=$(IFS=,; echo "${two[*]}")" --runs "three=$(IFS=,; echo "${three[*]}")")
-    baselines=(--baseline two)
-    for name in "${two[@]}"; do baselines+=(--baseline "$name"); done
+if [ ${#seeds[@]} -gt 1 ]; then  # the means over all seeds
+    evaluate "$split" "${two[*]} ${three[*]}" --baseline two \
+        --runs "two=$(IFS=,; echo "${two[*]}")" --runs "three=$(IFS=,; echo "${three[*]}")"
 fi
-"$bin/mtn-evaluate" "${systems[@]}" "${perplexities[@]}" "${runs[@]}" "${baselines[@]}" \
-    --test "$text/$split" --train "$text/train" --json "$work/$split.json"
