@@ -22,7 +22,7 @@ setup(
         *(package for room in ROOMS for package in find_packages(room)),
     ],
     package_dir={f"mtn_{room}": f"{room}/mtn_{room}" for room in ROOMS},
-    package_data={"": ["py.typed"]},
+    package_data={"": ["py.typed"], "mtn_serving": ["explicit_words.txt"]},
     install_requires=[
         # Upstream fairseq cannot be imported on Python 3.11 and later; fairseq-fixed is the same
         # `fairseq` module there.

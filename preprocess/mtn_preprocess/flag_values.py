@@ -4,10 +4,8 @@ import argparse
 import re
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
-from typing import List, Tuple
+from typing import Tuple
 
-from mtn_preprocess.errors import InputError
 from mtn_preprocess.log_times import (
     AOL_TIME,
     TIME_FORMATS,
@@ -15,7 +13,6 @@ from mtn_preprocess.log_times import (
     says_the_day,
     tells_morning_from_afternoon,
 )
-from mtn_preprocess.text.typed_queries import is_pattern, normalise
 
 
 def minutes(text: str) -> float:
@@ -92,25 +89,3 @@ def query_range(text: str) -> Tuple[int, int]:
             f"must be fewest and most queries, at least 2, as 2,10, not {text!r}"
         )
     return fewest, most
-
-
-def read_block_list(path: Path, characters: str) -> Tuple[str, ...]:
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = f"cannot be read ({getattr(error, 'strerror', None) or error})"
-        raise InputError(reason, "check --block-list", path) from None
-    entries: List[str] = []
-    for number, line in enumerate(lines, 1):
-        entry = line.strip()
-        if not entry or entry.startswith("#"):
-            continue
-        if is_pattern(entry):
-            try:
-                re.compile(entry[1:-1])
-            except re.error as error:
-                raise InputError(f"bad pattern ({error})", "correct it", path, number) from None
-        elif not normalise(entry, characters):
-            raise InputError("no word in this entry", "queries have none such", path, number)
-        entries.append(entry)
-    return tuple(entries)

@@ -13,7 +13,6 @@ from mtn_preprocess.flag_values import (
     minutes,
     percentage,
     query_range,
-    read_block_list,
     shares,
     time_format,
     time_range,
@@ -21,6 +20,7 @@ from mtn_preprocess.flag_values import (
 from mtn_preprocess.log_formats import AOL_COLUMNS, ENGINES, FORMATS
 from mtn_preprocess.log_times import AOL_TIME, TimeRange
 from mtn_preprocess.rules import Rules
+from mtn_preprocess.text.block_lists import read_block_list
 from mtn_preprocess.text.text_settings import CHARACTERS
 
 _MAX_THREADS = 1024
@@ -56,7 +56,7 @@ def settings_from(argv: Optional[Sequence[str]] = None) -> Settings:
     rules = {rule.name: getattr(args, rule.name) for rule in fields(Rules)}
     rules["block_list"] = ()
     if args.block_list:
-        rules["block_list"] = read_block_list(args.block_list, args.characters)
+        rules["block_list"] = read_block_list(args.block_list)
     _check_lengths(Rules(**rules))
     others = {each.name for each in fields(Settings)} - {"logs", "rules", "columns"}
     return Settings(

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from mtn_preprocess.log_lines import file_of
 from mtn_preprocess.reasons import KEPT, Reason
 from mtn_preprocess.rules import Rules
-from mtn_preprocess.text.typed_queries import block_list
+from mtn_preprocess.text.block_lists import block_list
 
 SCHEMA = pa.schema(
     [

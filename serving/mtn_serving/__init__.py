@@ -9,6 +9,8 @@ counting, next_queries what people asked next: counted, kept, looked up
 typed_words            which words and pairs of neighbouring words people typed
 edits, word_changes    the last query with words changed as people change them
 baselines              copying and counting, which any model should beat
+display_rules          what may be shown, whichever source it is from
+personal_data          text that may tell who somebody is
 features               what a ranker knows of a candidate
 ranker, fitting        which candidates are likely, learned on validation text
 ranked_lists, variety  from likely candidates to a list

@@ -5,9 +5,11 @@ suggester = Suggester.load(model="checkpoint_best.pt", data="data-bin", counts="
 suggester.suggest(["cheap flights", "cheap flights paris"], n=5)
 """
 
+from itertools import chain
 from operator import index
 from pathlib import Path
 from typing import (
+    Counter,
     Iterator,
     List,
     NamedTuple,
@@ -27,6 +29,8 @@ from mtn_preprocess.text.typed_sessions import SessionReader
 
 from .candidates import BEAM, Candidate, gather
 from .conditions import conditions_of
+from .display_rules import DEFAULT as DEFAULT_RULES
+from .display_rules import DisplayFilter, DisplayRules, OwnText, read_rules
 from .engine import Engine, HistorySize, Scores, Sources
 from .features import features
 from .history import Past, past_of
@@ -78,6 +82,7 @@ class Suggester:
         beam: hypotheses of the model; None for as many as the ranker was fitted with, or 10
         repeats: whether queries of the session itself may be suggested again; None for as the
             ranker was fitted, or not
+        rules: what may be shown
     """
 
     def __init__(
@@ -88,6 +93,7 @@ class Suggester:
         without: Optional[Sequence[str]] = None,
         beam: Optional[int] = None,
         repeats: Optional[bool] = None,
+        rules: DisplayRules = DEFAULT_RULES,
     ) -> None:
         self.table, self.trained, self.ranker = table, trained, ranker
         self._texts = _texts_of(table, trained, ranker)
@@ -98,6 +104,7 @@ class Suggester:
             trained is not None, table is not None, without, beam, repeats, fitted, text
         )
         self.sources = self.conditions.sources
+        self.display = DisplayFilter(rules, table, text)
         self.model_reads = HistorySize(0, 0) if trained is None else trained.history_size
         self.beam = None
         if trained is not None and BEAM in self.sources:
@@ -115,13 +122,19 @@ class Suggester:
         repeats: Optional[bool] = None,
         cpu: bool = True,
         verify: bool = False,
+        min_users: Optional[int] = None,
+        block_list: Optional[Union[str, Path]] = None,
+        explicit: Optional[Union[str, Path]] = None,
+        personal_data: Optional[str] = None,
     ) -> "Suggester":
         """From a checkpoint and its data folder, a table and a ranker, as far as they are given.
 
         Args:
+            min_users, block_list, explicit, personal_data: what may be shown; see `read_rules`
             verify: read the whole table first, and refuse it if it is not as it was written; of the
                 other parts that is always done
         """
+        rules = read_rules(min_users, block_list, explicit, personal_data)
         if (model is None) != (data is None):
             raise InputError(
                 "a model is its checkpoint and the folder of its dictionary",
@@ -134,6 +147,7 @@ class Suggester:
             without,
             beam,
             repeats,
+            rules,
         )
 
     def check_text(self, prefix: str) -> None:
@@ -155,32 +169,40 @@ class Suggester:
         return found
 
     def suggest_many(
-        self, sessions: Sequence[Session], n: int = 10, histories: Histories = None
+        self,
+        sessions: Sequence[Session],
+        n: int = 10,
+        histories: Histories = None,
+        held_back: Optional[Counter[str]] = None,
     ) -> List[List[Suggestion]]:
         """For each session what `suggest` gives for it, sooner than one by one.
 
         Args:
             histories: one for each session
+            held_back: is added how many candidates may not be shown, by `display_rules.REASONS`
         """
         if index(n) < 1:
             raise InputError(f"{n} suggestions were asked for", "ask for at least 1")
         found: List[List[Suggestion]] = []
         for batch in batches(self._requests(sessions, histories)):
             if self.ranker is None:
-                found += map(_in_order_of_sources, self._candidates(batch))
+                found += map(_in_order_of_sources, self._candidates(batch, held_back))
             else:
-                found += map(self._ranked, self._described(batch))
+                found += map(self._ranked, self._described(batch, held_back))
         return [
             [self._shown(each, session) for each in suggestions[:n]]
             for suggestions, session in zip(found, sessions)
         ]
 
     def describe(
-        self, sessions: Sequence[Session], histories: Histories = None
+        self,
+        sessions: Sequence[Session],
+        histories: Histories = None,
+        held_back: Optional[Counter[str]] = None,
     ) -> Iterator[Described]:
         """The candidates of each session as the ranker sees them, batch by batch."""
         for batch in batches(self._requests(sessions, histories)):
-            yield from self._described(batch)
+            yield from self._described(batch, held_back)
 
     def _requests(self, sessions: Sequence[Session], histories: Histories) -> List[Request]:
         check_sessions(sessions)
@@ -188,14 +210,18 @@ class Suggester:
         known = histories or [None] * len(sessions)
         return [read_request(*each, self.reader) for each in zip(sessions, known)]
 
-    def _candidates(self, requests: Sequence[Request]) -> List[List[Candidate]]:
+    def _candidates(
+        self, requests: Sequence[Request], held_back: Optional[Counter[str]]
+    ) -> List[List[Candidate]]:
         sources = None if self.beam is None else self._sources(requests)
-        return self._gather(requests, _pasts(requests), sources)
+        return self._gather(requests, _pasts(requests), sources, held_back)
 
-    def _described(self, requests: Sequence[Request]) -> List[Described]:
+    def _described(
+        self, requests: Sequence[Request], held_back: Optional[Counter[str]]
+    ) -> List[Described]:
         scores: Sequence[Optional[Scores]] = [None] * len(requests)
         sources, pasts = self._sources(requests), _pasts(requests)
-        gathered = self._gather(requests, pasts, sources)
+        gathered = self._gather(requests, pasts, sources, held_back)
         if self.trained is not None and sources is not None:
             texts = [[each.text for each in candidates] for candidates in gathered]
             scores = self.trained.scores(sources, texts)
@@ -214,22 +240,30 @@ class Suggester:
         return self.trained.sources(lines)
 
     def _gather(
-        self, requests: Sequence[Request], pasts: Sequence[Past], sources: Optional[Sources]
+        self,
+        requests: Sequence[Request],
+        pasts: Sequence[Past],
+        sources: Optional[Sources],
+        held_back: Optional[Counter[str]],
     ) -> List[List[Candidate]]:
-        """Args:
-        sources: the requests as the model reads them; None where nobody asks it
+        """What may be shown of the candidates.
+
+        Args:
+            sources: the requests as the model reads them; None where nobody asks it
         """
         beams: Sequence[Sequence[str]] = [()] * len(requests)
         if self.beam is not None and sources is not None:
             beams = self.beam(sources)
-        return [
-            [
+        found = []
+        for request, past, beam in zip(requests, pasts, beams):
+            candidates = [
                 candidate
                 for candidate in gather(request.session, self.table, beam, self.sources, past)
                 if self.conditions.repeats or candidate.queries_ago is None
             ]
-            for request, past, beam in zip(requests, pasts, beams)
-        ]
+            own = OwnText(request.session, chain.from_iterable(request.history))
+            found.append(self.display.shown(candidates, own, held_back))
+        return found
 
     def _ranked(self, described: Described) -> List[Suggestion]:
         if not described.candidates or self.ranker is None:

@@ -98,3 +98,28 @@ def test_closed_input(counts):
     done = run(f"sh -c '{SUGGEST} {counts} <&-'", status=1)
     assert "standard input is closed; leave it open" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
+
+
+def test_what_may_be_shown(tmp_path):
+    """Two people asked all but `secret`; each flag allows or forbids one suggestion more."""
+    nexts = ["tea", "tea", "xxx", "xxx", "555 1234", "555 1234", "secret"]
+    (tmp_path / "train.session").write_text("paris\n" * len(nexts))
+    (tmp_path / "train.next").write_text("".join(f"{each}\n" for each in nexts))
+    (tmp_path / "train.user").write_text("1\n2\n1\n2\n1\n2\n1\n")
+    (tmp_path / "blocked").write_text("/t.a/\n")
+    (tmp_path / "test.session").write_text("paris\n")
+    (tmp_path / "test.next").write_text("tea\n")
+    run(f"{COUNT} --train {tmp_path}/train --output {tmp_path}/table --min-users 1")
+    suggest = f"{SUGGEST} --counts {tmp_path}/table"
+    for flags, expected in {
+        "": ["tea"],
+        f"--block-list {tmp_path}/blocked": [],
+        "--explicit allow": ["tea", "xxx"],
+        "--personal-data allow": ["555 1234", "tea"],
+        "--min-users 1": ["tea", "secret"],
+    }.items():
+        found = run(f"{suggest} {flags} --session paris").stdout.splitlines()[:-1]
+        assert [line.split("\t")[-1] for line in found] == expected
+    said = run(f"{suggest} --test {tmp_path}/test").stderr
+    reasons = "few users 1, block list 0, explicit 1, personal data 1"
+    assert said.endswith(f"mtn-suggest: 3 candidates held back: {reasons}\n")

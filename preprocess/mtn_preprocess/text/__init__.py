@@ -2,6 +2,7 @@
 
 typed_queries     a typed query, normalised: the one function that does it
 typed_sessions    what is typed to get suggestions, read by the same function
+block_lists       words and patterns that no query may have, read from a file
 display_forms     how queries are shown: the way most people typed them
 text_settings     how text was normalised, as a file that travels with it
 session_text      the session text format: separators and escapes

@@ -6,7 +6,7 @@ people type when they are given suggestions.
 
 import re
 import unicodedata
-from typing import Callable, Dict, Iterable, List
+from typing import Dict, List
 
 from mtn_preprocess.text.text_settings import AOL, DEFAULT, SYMBOLS, TextSettings
 
@@ -95,26 +95,3 @@ class QueryReader:
 def _is_number(word: str) -> bool:
     """Digits alone, whatever symbols a character rule left between them: `555-1234`."""
     return word.translate(_WITHOUT_SYMBOLS).isdigit()
-
-
-def block_list(entries: Iterable[str], characters: str = AOL) -> Callable[[str], bool]:
-    """Whether a query is blocked.
-
-    Args:
-        entries: words or phrases, blocked wherever they stand as whole words, and regular
-            expressions between slashes, searched in the normalised query
-        characters: the character rule of the queries
-    """
-    entries = list(entries)
-    patterns = [entry[1:-1] for entry in entries if is_pattern(entry)]
-    as_query = QueryReader(TextSettings(characters))
-    phrases = [re.escape(as_query(entry)) for entry in entries if not is_pattern(entry)]
-    if phrases:
-        patterns.append(f"(?<![^ ])(?:{'|'.join(phrases)})(?![^ ])")
-    searches = [re.compile(pattern).search for pattern in patterns]
-    return lambda query: any(search(query) for search in searches)
-
-
-def is_pattern(entry: str) -> bool:
-    """Whether an entry of a block list is a regular expression."""
-    return len(entry) > 2 and entry[0] == entry[-1] == "/"

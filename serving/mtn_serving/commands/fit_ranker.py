@@ -1,6 +1,7 @@
 """`mtn-fit-ranker`: learn to rank on validation text, and say what each source brings."""
 
 import argparse
+from collections import Counter
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence
 
@@ -29,7 +30,7 @@ from ..kept_folder import check_output
 from ..ranker import KIND, import_lightgbm
 from ..suggester import Described, Suggester
 from .personal_pairs import PersonalPairs
-from .suggester_flags import add_suggester_flags, suggester_of
+from .suggester_flags import add_suggester_flags, say_held_back, suggester_of
 
 FIGURES = ("bleu", "exact", f"mrr@{AT}", f"hit@{AT}")
 
@@ -51,9 +52,11 @@ def run(
         )
     progress = TimeLeft(_say)
     described: List[Described] = []
+    held_back: Counter[str] = Counter()
     for batch in personal.batches():
-        described += suggester.describe([each.line for each in batch])
+        described += suggester.describe([each.line for each in batch], held_back=held_back)
         progress("pairs", len(described), len(pairs))
+    say_held_back(held_back, _say)
     if not any(each.candidates for each in described):
         raise InputError("no candidates for any pair", "add a model, or counts of more text", valid)
     fitted = fit_ranker(

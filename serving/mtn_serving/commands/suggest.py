@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections import Counter
 from typing import Iterable, Iterator, Optional, Sequence, TextIO
 
 from mtn_evaluation.generate_log import write_suggestions
@@ -14,7 +15,7 @@ from mtn_preprocess.files.standard_streams import standard_input, standard_outpu
 from ..request import as_line, has_query
 from ..suggester import Suggester
 from .personal_pairs import PersonalPairs
-from .suggester_flags import add_suggester_flags, suggester_of
+from .suggester_flags import add_suggester_flags, say_held_back, suggester_of
 
 _say = notes_of("mtn-suggest")
 
@@ -25,9 +26,10 @@ def answer_test(
     suggester.check_text(test)
     personal = PersonalPairs(test, use_history, suggester.model_reads, _say)
     progress = TimeLeft(_say)
+    held_back: Counter[str] = Counter()
     number = 0
     for batch in personal.batches():
-        found = suggester.suggest_many([each.line for each in batch], nbest)
+        found = suggester.suggest_many([each.line for each in batch], nbest, held_back=held_back)
         for (pair, _), suggestions in zip(batch, found):
             ranked = [(each.query, each.score) for each in suggestions]
             write_suggestions(number, pair, ranked, out)
@@ -35,6 +37,7 @@ def answer_test(
         progress("pairs", number, len(personal.pairs))
     # The last line, as `fairseq-generate` has one: nothing was cut off, and how long lists may be.
     out.write(f"Suggest {'+'.join(suggester.sources)} with nbest={nbest}: {number} pairs\n")
+    say_held_back(held_back, _say)
 
 
 def answer_lines(suggester: Suggester, lines: Iterable[str], nbest: int, out: TextIO) -> None:

@@ -2,12 +2,13 @@
 
 import argparse
 import logging
-from typing import List, Optional
+from typing import Callable, Counter, List, Optional
 
-from mtn_preprocess.commands.flag_types import at_least_1
+from mtn_preprocess.commands.flag_types import at_least_0, at_least_1
 
 from ..candidates import SOURCES
 from ..conditions import BEAM_SIZE
+from ..display_rules import ALLOW, MIN_USERS, REASONS
 from ..suggester import Suggester
 
 
@@ -41,6 +42,36 @@ def add_suggester_flags(parser: argparse.ArgumentParser) -> None:
         "the last <session> of a line",
     )
     add("--gpu", action="store_true", help="run the model on a GPU")
+    _add_display_flags(parser)
+
+
+def _add_display_flags(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("what may be shown").add_argument
+    add(
+        "--min-users",
+        type=at_least_0,
+        metavar="N",
+        help="only queries that so many people asked in training; of other text, only word pairs "
+        f"that they typed; 0 for any (default: {MIN_USERS} where --counts knows users, else 1)",
+    )
+    add("--block-list", metavar="FILE", help="nothing with these words, phrases and /patterns/")
+    add(
+        "--explicit",
+        metavar=f"FILE or {ALLOW}",
+        help="another list of explicit words, which are shown only in sessions that have one "
+        f"themselves; {ALLOW!r} for showing them always (default: the bundled list)",
+    )
+    add(
+        "--personal-data",
+        choices=[ALLOW],
+        help="show e-mail addresses, long numbers and addresses of personal pages, too",
+    )
+
+
+def say_held_back(held_back: Counter[str], say: Callable[[str], None]) -> None:
+    """How many candidates were not to be shown, and why."""
+    reasons = ", ".join(f"{reason} {held_back[reason]:,}" for reason in REASONS)
+    say(f"{sum(held_back.values()):,} candidates held back: {reasons}")
 
 
 def suggester_of(
@@ -66,6 +97,10 @@ def suggester_of(
         args.repeats,
         cpu=not args.gpu,
         verify=verify,
+        min_users=args.min_users,
+        block_list=args.block_list,
+        explicit=args.explicit,
+        personal_data=args.personal_data,
     )
     if not suggester.sources:
         parser.error("nothing to suggest from: --without leaves no source")

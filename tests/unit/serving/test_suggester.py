@@ -4,6 +4,7 @@ import pytest
 from test_next_queries import table_of
 
 from mtn_preprocess.errors import InputError
+from mtn_serving.display_rules import DisplayRules
 from mtn_serving.request import as_line, has_query
 from mtn_serving.suggester import Suggester
 
@@ -15,7 +16,7 @@ def texts(suggester, session, n=10):
 
 
 def test_counts_then_edits():
-    found = Suggester(TABLE).suggest(["d", "a b"])
+    found = Suggester(TABLE, rules=DisplayRules(min_users=0)).suggest(["d", "a b"])
     assert [(each.text, each.source) for each in found] == [
         ("c", "counts"),
         ("b", "edits"),

@@ -14,9 +14,10 @@ from mtn_preprocess.engines.duckdb_engine import DuckDBEngine
 from mtn_preprocess.log_files import find_log
 from mtn_preprocess.progress import Progress
 from mtn_preprocess.rules import Rules
+from mtn_preprocess.text.block_lists import block_list
 from mtn_preprocess.text.session_text import decode_query, encode_query
 from mtn_preprocess.text.text_settings import AOL, CHARACTERS, SYMBOLS, TextSettings
-from mtn_preprocess.text.typed_queries import KEPT_SYMBOLS, QueryReader, block_list, normalise
+from mtn_preprocess.text.typed_queries import KEPT_SYMBOLS, QueryReader, normalise
 
 
 @pytest.mark.parametrize(

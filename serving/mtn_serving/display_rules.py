@@ -1,0 +1,188 @@
+"""What may be shown: rules that hold for candidates of every source, before they are ranked.
+
+    few users       at least `min_users` people asked it; if it is in no training query, they typed
+                    each of its words and of its pairs of neighbouring words
+    block list      it has none of the words and patterns that somebody listed
+    explicit        it has an explicit word only if the session has one, too
+    personal data   it has no e-mail address, long number or personal part of a page's address
+
+What the person typed is excepted from the first and the last: it is shown to nobody else.
+"""
+
+from pathlib import Path
+from typing import Callable, Counter, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.block_lists import block_list, read_block_list
+from mtn_preprocess.text.text_settings import AOL, TextSettings
+from mtn_preprocess.text.typed_queries import in_lower_case, normalise
+
+from .candidates import Candidate
+from .next_queries import NextQueries
+from .personal_data import has_personal_data
+
+MIN_USERS = 2  # by default, where users are known
+ALLOW = "allow"
+EXPLICIT_WORDS = Path(__file__).with_name("explicit_words.txt")
+
+FEW_USERS, BLOCK_LIST, EXPLICIT, PERSONAL_DATA = REASONS = (
+    "few users",
+    "block list",
+    "explicit",
+    "personal data",
+)
+
+
+class DisplayRules(NamedTuple):
+    """The settings."""
+
+    min_users: Optional[int] = None  # None for MIN_USERS where users are known, else 1; 0 for any
+    block_list: Tuple[str, ...] = ()  # entries of such a file
+    explicit: Optional[Tuple[str, ...]] = None  # likewise; None for the bundled list
+    personal_data: bool = False  # whether it may be shown
+
+
+DEFAULT = DisplayRules()
+
+
+def read_rules(
+    min_users: Optional[int] = None,
+    block_list: Optional[Union[str, Path]] = None,
+    explicit: Optional[Union[str, Path]] = None,
+    personal_data: Optional[str] = None,
+) -> DisplayRules:
+    """Args:
+    min_users: None for the default
+    block_list: a file
+    explicit: a file in the place of the bundled one, or ALLOW
+    personal_data: ALLOW, or None
+    """
+    if personal_data not in (None, ALLOW):
+        raise InputError(f"personal data: {personal_data!r}", f"give {ALLOW!r}, or leave it out")
+    words: Optional[Tuple[str, ...]] = ()
+    if explicit != ALLOW:
+        words = None if explicit is None else read_block_list(Path(explicit), "--explicit")
+    return DisplayRules(
+        min_users,
+        () if block_list is None else read_block_list(Path(block_list)),
+        words,
+        personal_data == ALLOW,
+    )
+
+
+class OwnText:
+    """What the person typed.
+
+    Args:
+        session: the queries of the session in progress
+        history: queries of earlier sessions
+    """
+
+    def __init__(self, session: Sequence[str], history: Iterable[str] = ()) -> None:
+        self.session = session
+        self.queries = {in_lower_case(query) for query in (*session, *history)}
+        typed = [query.split() for query in self.queries]
+        self.words = {word for words in typed for word in words}
+        self.word_pairs = {pair for words in typed for pair in zip(words, words[1:])}
+
+
+class DisplayFilter:
+    """Keeps nothing between calls.
+
+    Args:
+        rules: the settings
+        table: who asked what; without it, or with one of earlier code, nobody knows, and
+            `min_users` holds nothing back unless it was asked for, which is then refused
+        text: how queries were normalised, if that is known
+    """
+
+    def __init__(
+        self,
+        rules: DisplayRules,
+        table: Optional[NextQueries] = None,
+        text: Optional[TextSettings] = None,
+    ) -> None:
+        self.rules, self.table = rules, table
+        self.min_users = _min_users(rules.min_users, table)
+        entries = read_block_list(EXPLICIT_WORDS) if rules.explicit is None else rules.explicit
+        # Signs never hide a word here, whatever the character rule leaves of them: `x.com`.
+        self._is_explicit = _on_normalised(block_list(entries), entries)
+        if text is None:  # of other makers: it may have any character
+            self._is_blocked = _on_normalised(block_list(rules.block_list), rules.block_list)
+        else:
+            self._is_blocked = block_list(rules.block_list, text.characters)
+
+    def shown(
+        self,
+        candidates: Sequence[Candidate],
+        own: OwnText,
+        held_back: Optional[Counter[str]] = None,
+    ) -> List[Candidate]:
+        """Those that may be shown, in their order.
+
+        Args:
+            held_back: is added how many were held back for each of REASONS
+        """
+        is_explicit_session = any(map(self._is_explicit, own.session))
+        kept: List[Candidate] = []
+        for candidate in candidates:
+            reason = self._reason(candidate.text, own, is_explicit_session)
+            if reason is None:
+                kept.append(candidate)
+            elif held_back is not None:
+                held_back[reason] += 1
+        return kept
+
+    def _reason(self, text: str, own: OwnText, is_explicit_session: bool) -> Optional[str]:
+        """Of REASONS, or None for what may be shown."""
+        if self._is_blocked(text):
+            return BLOCK_LIST
+        if not is_explicit_session and self._is_explicit(text):
+            return EXPLICIT
+        if text in own.queries:
+            return None
+        if not self.rules.personal_data and self._has_personal_data(text):
+            return PERSONAL_DATA
+        return None if self._asked_by_enough(text, own) else FEW_USERS
+
+    def _has_personal_data(self, text: str) -> bool:
+        """In the text, or in the form in which it would be shown."""
+        form = None if self.table is None else self.table.form(text)
+        return has_personal_data(text) or (form is not None and has_personal_data(form))
+
+    def _asked_by_enough(self, text: str, own: OwnText) -> bool:
+        table, least = self.table, self.min_users
+        if table is None or least == 0:
+            return True
+        number = table.queries.find(text)
+        if number is not None:
+            people = table.users_of(number) if table.has_users else int(table.asked[number])
+            return max(people, 1) >= least  # somebody did ask it
+        words = text.split()
+        return all(word in own.words or table.knows_word(word, least) for word in words) and all(
+            pair in own.word_pairs or table.knows_word_pair(*pair, least)
+            for pair in zip(words, words[1:])
+        )
+
+
+def _min_users(asked_for: Optional[int], table: Optional[NextQueries]) -> int:
+    if table is not None and table.typed_words is not None:
+        return asked_for if asked_for is not None else MIN_USERS if table.has_users else 1
+    if not asked_for:
+        return 0
+    if table is None:
+        raise InputError(
+            "without counts nobody knows how many people asked a query",
+            "give --counts, or leave out --min-users",
+        )
+    raise InputError(
+        "this table does not know how many people asked a query",
+        "run mtn-count-next again, or leave out --min-users",
+        table.header,
+    )
+
+
+def _on_normalised(matches: Callable[[str], bool], entries: Sequence[str]) -> Callable[[str], bool]:
+    if not entries:
+        return lambda text: False
+    return lambda text: matches(normalise(text, AOL))

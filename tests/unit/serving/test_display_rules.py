@@ -1,0 +1,253 @@
+"""What may be shown: each rule by hand, and all of them whatever the sources give."""
+
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_next_queries import table_of
+from test_people_of_the_table import as_earlier_code_wrote
+
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.block_lists import block_list, read_block_list
+from mtn_preprocess.text.text_settings import SYMBOLS, TextSettings
+from mtn_serving.candidates import BEAM, Candidate
+from mtn_serving.display_rules import (
+    ALLOW,
+    EXPLICIT_WORDS,
+    REASONS,
+    DisplayFilter,
+    DisplayRules,
+    OwnText,
+    read_rules,
+)
+from mtn_serving.engine import HistorySize
+from mtn_serving.next_queries import NextQueries
+from mtn_serving.personal_data import has_personal_data
+from mtn_serving.suggester import Suggester
+
+# Of two people: `red car`, `car wash`, `tea`. Of one: `secret`, `red tea`, `big pot`.
+SESSIONS = [
+    ["red car", "car wash"],
+    ["red car", "car wash", "tea"],
+    ["tea", "secret", "red tea", "big pot"],
+]
+USERS = [1, 2, 2, 1, 1, 1]
+TABLES = {least: table_of(SESSIONS, users=USERS, min_users=least) for least in (1, 2)}
+
+
+def shown(texts, session=("x",), rules=None, table=TABLES[2], history=(), text=None):
+    """Those that may be shown, and how many were held back for what."""
+    held_back = Counter()
+    candidates = [Candidate(each, BEAM) for each in texts]
+    found = DisplayFilter(rules or DisplayRules(), table, text).shown(
+        candidates, OwnText(session, history), held_back
+    )
+    return [each.text for each in found], dict(held_back)
+
+
+# --- how many people ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kept", [1, 2])
+def test_what_one_person_asked_is_not_shown(kept):
+    """Whether the table left it out or not."""
+    found = shown(["red car", "secret", "tea", "big pot"], table=TABLES[kept])
+    assert found == (["red car", "tea"], {"few users": 2})
+    found = shown(["secret"], table=TABLES[kept], rules=DisplayRules(min_users=0))
+    assert found == (["secret"], {})
+
+
+def test_made_up_text_by_its_word_pairs():
+    """`red car wash` has pairs of two people each; `car tea` and `wash red` have none."""
+    texts = ["red car wash", "car tea", "wash red", "red", "unheard"]
+    assert shown(texts) == (["red car wash", "red"], {"few users": 3})
+
+
+def test_a_query_of_one_person_is_not_shown_for_its_words():
+    """Two people typed `red` and `tea`; one asked `red tea`, and that much the table knows."""
+    assert shown(["red tea"], table=TABLES[1]) == ([], {"few users": 1})
+
+
+def test_three_people_where_two_asked():
+    assert shown(["red car"], rules=DisplayRules(min_users=3)) == ([], {"few users": 1})
+
+
+def test_words_of_the_person_are_known():
+    """Those of the session and those of earlier ones; pairs only as they were typed."""
+    texts = ["my pot", "pot my", "my pot wash", "car wash my pot", "old thing tea"]
+    found = shown(texts, session=["my pot"], history=["old thing"])
+    assert found == (["my pot"], {"few users": 4})
+    found = shown(["my car wash", "my red car"], session=["my car", "x"])
+    assert found == (["my car wash"], {"few users": 1})
+
+
+def test_own_queries_are_shown_to_the_person():
+    assert shown(["secret", "unheard of"], session=["unheard of"], history=["secret"]) == (
+        ["secret", "unheard of"],
+        {},
+    )
+    assert shown(["secret", "unheard of"])[0] == []
+
+
+def test_without_users_once_is_enough():
+    table = table_of(SESSIONS)
+    assert shown(["secret", "red car wash", "wash red"], table=table) == (
+        ["secret", "red car wash"],
+        {"few users": 1},
+    )
+    rules = DisplayRules(min_users=2)  # times, where nobody knows people
+    assert shown(["secret", "red car", "tea"], table=table, rules=rules)[0] == ["red car", "tea"]
+
+
+def test_where_nobody_knows_everything_is_shown_unless_asked_otherwise(tmp_path):
+    TABLES[1].save(tmp_path / "table")
+    as_earlier_code_wrote(tmp_path / "table")
+    old = NextQueries.open(tmp_path / "table")
+    for table, remedy in (None, "give --counts"), (old, "run mtn-count-next again"):
+        assert shown(["secret", "made up"], table=table) == (["secret", "made up"], {})
+        with pytest.raises(InputError, match=remedy):
+            DisplayFilter(DisplayRules(min_users=2), table)
+        DisplayFilter(DisplayRules(min_users=0), table)
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def test_the_block_list_holds_for_all_text(tmp_path):
+    """Also for what the person typed: somebody decided that it is never to be shown."""
+    (tmp_path / "blocked").write_text("# of us\nCar Wash\n/^t.a$/\n")
+    rules = read_rules(block_list=tmp_path / "blocked")
+    texts = ["red car wash", "red car", "tea", "car washer"]
+    found = shown(texts, session=["tea", "car washer"], rules=rules)
+    assert found == (["red car", "car washer"], {"block list": 2})
+
+
+@pytest.mark.parametrize("text", [None, TextSettings(SYMBOLS)])
+def test_the_block_list_is_matched_as_the_preparation_does(text):
+    rules = DisplayRules(min_users=0, block_list=("at&t",))
+    assert shown(["cheap at&t plans", "at home"], rules=rules, text=text)[0] == ["at home"]
+
+
+def test_explicit_words_only_in_sessions_that_have_one():
+    texts = ["red car", "car porn", "free-porn.com"]
+    rules = DisplayRules(min_users=0)
+    assert shown(texts, rules=rules) == (["red car"], {"explicit": 2})
+    assert shown(texts, session=["tea", "xxx", "tea"], rules=rules) == (texts, {})
+    # An earlier session does not make this one explicit.
+    assert shown(texts, history=["car porn"], rules=rules) == (["red car"], {"explicit": 2})
+    assert shown(texts, rules=rules._replace(explicit=())) == (texts, {})
+
+
+def test_another_list_of_explicit_words(tmp_path):
+    (tmp_path / "words").write_text("tea\n")
+    rules = read_rules(min_users=0, explicit=tmp_path / "words")
+    assert shown(["red tea", "porn"], rules=rules) == (["porn"], {"explicit": 1})
+    assert shown(["red tea"], session=["tea"], rules=rules) == (["red tea"], {})
+
+
+NOT_EXPLICIT = """
+    breast cancer, sex education, sex and the city, middlesex, essex county, cockpit, scunthorpe,
+    analysis, maine coon, spic and span, dick van dyke, adult education, gay marriage, document
+"""
+
+
+@pytest.mark.parametrize("text", [" ".join(each.split()) for each in NOT_EXPLICIT.split(",")])
+def test_words_that_are_not_explicit(text):
+    assert not block_list(read_block_list(EXPLICIT_WORDS))(text)
+
+
+def test_the_bundled_list_names_each_word_once():
+    entries = [each for each in read_block_list(EXPLICIT_WORDS) if not each.startswith("/")]
+    assert len(set(entries)) == len(entries) > 100
+    words = {each for each in entries if " " not in each}
+    assert not [each for each in entries if " " in each and words & set(each.split())]
+
+
+# --- personal data --------------------------------------------------------------------------------
+
+
+def test_personal_data_only_of_the_person():
+    rules = DisplayRules(min_users=0)
+    texts = ["555 1234", "bob@example.com", "tea"]
+    assert shown(texts, rules=rules) == (["tea"], {"personal data": 2})
+    assert shown(texts, session=["555 1234"], history=["bob@example.com"], rules=rules)[0] == texts
+    assert shown(texts, rules=rules._replace(personal_data=True))[0] == texts
+
+
+def test_personal_data_in_the_form_that_would_be_shown():
+    table = table_of([["x", "bob example com"]], forms={"bob example com": "bob@example.com"})
+    assert shown(["bob example com"], table=table) == ([], {"personal data": 1})
+
+
+# --- settings -------------------------------------------------------------------------------------
+
+
+def test_settings(tmp_path):
+    assert read_rules() == DisplayRules() == (None, (), None, False)
+    assert read_rules(0, None, ALLOW, ALLOW) == (0, (), (), True)
+    with pytest.raises(InputError, match="check --explicit"):
+        read_rules(explicit=tmp_path / "none")
+    with pytest.raises(InputError, match="personal data: 'yes'; give 'allow'"):
+        read_rules(personal_data="yes")
+
+
+# --- all sources ----------------------------------------------------------------------------------
+
+WORDS = ["red", "car", "wash", "tea", "secret", "pot", "porn", "blocked", "555 1234", "a@b.c"]
+QUERIES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+
+
+def engine_of(beam):
+    return SimpleNamespace(
+        text_settings=None,
+        settings_file=Path("text.json"),
+        history_size=HistorySize(0, 0),
+        sources=lambda lines: lines,
+        beam_search=lambda size: lambda lines: [beam for _ in lines],
+    )
+
+
+@given(
+    st.lists(QUERIES, max_size=8),
+    st.lists(QUERIES, min_size=1, max_size=3),
+    st.lists(QUERIES, max_size=2),
+    st.sampled_from([1, 2]),
+    st.booleans(),
+)
+def test_nothing_else_is_shown_whatever_the_sources_give(beam, session, earlier, kept, repeats):
+    table = TABLES[kept]
+    rules = DisplayRules(block_list=("blocked",))
+    suggester = Suggester(table, engine_of(beam), repeats=repeats, rules=rules)
+    line = " <session> ".join([*earlier, " <q> ".join(session)])
+    held_back = Counter()
+    (found,) = suggester.suggest_many([line], 1000, held_back=held_back)
+    free = Suggester(
+        table, engine_of(beam), repeats=repeats, rules=DisplayRules(0, (), (), True)
+    ).suggest_many([line], 1000)[0]
+    assert sum(held_back.values()) == len(free) - len(found) and set(held_back) <= set(REASONS)
+    texts = {each.query for each in found}
+    assert texts <= {each.query for each in free}
+    own = {*session, *earlier}
+    pairs = {pair for query in own for pair in neighbours(query)}
+    words = {word for query in own for word in query.split()}
+    asked_by_two = {"red car", "car wash", "tea"}
+    for text in texts:
+        assert "blocked" not in text.split()
+        assert "porn" not in text.split() or "porn" in " ".join(session).split()
+        if text not in own:
+            assert not has_personal_data(text)
+            assert text in asked_by_two or (
+                set(text.split()) <= words | {"red", "car", "wash", "tea"}
+                and neighbours(text) <= pairs | {("red", "car"), ("car", "wash")}
+            )
+    for each in free:  # and whatever may be shown is
+        if each.query in own and not {"porn", "blocked"} & set(each.query.split()):
+            assert each.query in texts
+
+
+def neighbours(query):
+    words = query.split()
+    return set(zip(words, words[1:]))
