@@ -4,12 +4,15 @@
     a change that people make               cheap flights > cheap tickets
     words of the query before, put to it    paris hotels <q> london > london hotels
     a query that people ask and that has    london > london weather
-    a word of the last query
+    words of the session: it starts with
+    the last query, has its rarest word,
+    or has the rarest word of one before
 
-Always the same ones in the same order, and a bounded number of each kind.
+What people ask is what the table has: what enough people asked. Always the same ones in the same
+order, and a bounded number of each kind.
 """
 
-from itertools import chain, islice
+from itertools import chain
 from typing import Dict, Iterator, List, NamedTuple, Sequence
 
 import numpy as np
@@ -17,7 +20,9 @@ import numpy as np
 from .next_queries import NextQueries
 
 MAX_CHANGES = 3  # of each stretch of words
-MAX_SIMILAR = 10  # queries that people ask
+MAX_SIMILAR = 10  # queries that people ask with words of the last query
+MAX_SIMILAR_TO_EARLIER = 5  # … of each earlier query
+MAX_EARLIER = 2  # queries that are looked at, the latest ones
 MAX_WORDS = 12  # of a query that is edited; what is pasted may have hundreds
 
 
@@ -38,7 +43,7 @@ def edits(session: Sequence[str], table: NextQueries) -> List[Edit]:
         "drop": _drops(session[-1]),
         "change": _changes(session[-1], table),
         "earlier words": _earlier_words(session),
-        "asked": _asked(session[-1], table),
+        "asked": _asked(session, table),
     }
     for kind in KINDS:
         for text in makers[kind]:
@@ -83,16 +88,33 @@ def _earlier_words(session: Sequence[str]) -> Iterator[str]:
         yield " ".join([*before[:i], *last, *before[i + 1 :]])
 
 
-def _asked(last: str, table: NextQueries) -> Iterator[str]:
-    """Queries that start with the last one, then those with the word that fewest queries have."""
-    longer = table.queries.starting_with(last + " ")
+def _asked(session: Sequence[str], table: NextQueries) -> Iterator[str]:
+    """Queries with words of the last query, then of those before it; none of the session itself."""
+    found = {table.queries.find(query) for query in session}
+    words: List[str] = []
+    for ago, query in enumerate(session[::-1][: 1 + MAX_EARLIER]):
+        new = [word for word in dict.fromkeys(query.split()) if word not in words]
+        words += new
+        if len(query.split()) > MAX_WORDS:
+            continue
+        numbers = chain([] if ago else _longer(query, table), _with_rare_words(new, table))
+        unseen = [number for number in dict.fromkeys(numbers) if number not in found]
+        for number in unseen[: MAX_SIMILAR_TO_EARLIER if ago else MAX_SIMILAR]:
+            found.add(number)
+            yield table.queries[number]
+
+
+def _longer(query: str, table: NextQueries) -> List[int]:
+    """Queries that start with it, the most asked first."""
+    longer = table.queries.starting_with(query + " ")
     asked = table.asked[longer.start : longer.stop].astype(np.int64)
-    by_popularity = longer.start + np.argsort(-asked, kind="stable")[: MAX_SIMILAR // 2]
-    places = [table.words.find(word) for word in dict.fromkeys(last.split())]
+    return (longer.start + np.argsort(-asked, kind="stable")[: MAX_SIMILAR // 2]).tolist()
+
+
+def _with_rare_words(words: Sequence[str], table: NextQueries) -> Iterator[int]:
+    """Queries with the word that fewest queries have, then with the next one."""
+    places = [table.words.find(word) for word in words]
     lists = [table.queries_of_word[place] for place in places if place is not None]
     # Of words whose lists are cut, the one whose last query is asked less is the rarer.
     rare_first = sorted(lists, key=lambda each: (len(each[0]), each[1].tolist()[-1:]))
-    same_word = chain.from_iterable(items.tolist() for items, _ in rare_first)
-    numbers = dict.fromkeys(chain(by_popularity.tolist(), same_word))
-    for number in islice(numbers, MAX_SIMILAR):
-        yield table.queries[number]
+    return chain.from_iterable(items.tolist() for items, _ in rare_first)

@@ -79,6 +79,22 @@ def test_queries_that_people_ask():
     assert texts(["london"], table, "asked") == ["london weather", "london zoo", "big london"]
 
 
+def test_queries_with_words_of_earlier_queries():
+    """Those of `paris` before those of `tea`, which is longer ago; `old` is too long ago."""
+    sessions = [["paris zoo", "tea pot"], ["old pot", "london zoo"], ["big paris", "tea"]]
+    table = table_of(sessions)
+    found = texts(["old", "tea", "paris", "london"], table, "asked")
+    assert found == ["london zoo", "big paris", "paris zoo", "tea pot"]
+    # No query of the session comes back.
+    assert texts(["tea", "big paris", "paris"], table, "asked") == ["paris zoo", "tea pot"]
+
+
+def test_the_number_of_queries_that_people_ask_is_bounded():
+    names = [f"{word} {i:02}" for word in ("a", "b", "c") for i in range(30)]
+    found = texts(["a", "b", "c"], table_of([[name, "x"] for name in names]), "asked")
+    assert [text.split()[0] for text in found] == 10 * ["c"] + 5 * ["b"] + 5 * ["a"]
+
+
 @given(st.lists(st.text("ab ", min_size=1).map(str.split).filter(bool).map(" ".join), min_size=1))
 def test_no_edit_is_the_last_query_and_none_comes_twice(session):
     table = table_of([["a", "a b"], ["b", "b b"], ["a b", "b b"]])
