@@ -1,15 +1,21 @@
 #!/usr/bin/env python3
-"""Every architecture on the sample log: the same data, sizes alike; LSTMs get more updates.
+"""Every architecture on the sample log: the same data and time, each with its best learning rate.
 
-Trains them one after another, asks each for suggestions, and writes curves.png and scores.json
-below --output. The counting baselines stand beside them.
+An architecture is first timed, then tried with each rate for a third of the time, then trained with
+the rate of the lowest validation loss. Time is CPU time of one thread, so that a busy machine does
+not matter. Models copy words where the architecture can. Writes curves.png and scores.json below
+--output; the counting baselines stand beside the models. What a run that was cut off has finished
+is not done again.
 """
 
 import argparse
 import json
+import os
 import re
+import resource
+import shutil
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Tuple
+from typing import Callable, Dict, List, NamedTuple, Tuple
 
 import matplotlib
 
@@ -24,53 +30,55 @@ from mtn_preprocess.files.result_file import open_result_file, write_result_file
 class Recipe(NamedTuple):
     """What an architecture is trained with, beside steps.TRAINING."""
 
-    updates: int
+    rates: Tuple[float, ...]
     flags: str
 
 
-# LSTMs learn slowly to copy words through their state, and get three times the updates.
-TRANSFORMER = Recipe(1000, "--lr 0.002 --share-decoder-input-output-embed")
-LSTM = Recipe(3000, "--lr 0.004")
-ENTROPY = " --criterion entropy_regularized_cross_entropy --label-smoothing 0"
+TIED = "--criterion cross_entropy --copy-attention --share-decoder-input-output-embed"
+TRANSFORMER = Recipe((0.001, 0.002, 0.004), TIED)
+LSTM = Recipe((0.002, 0.004, 0.008), "--criterion cross_entropy")
 RECIPES = {
     "mtn_small": TRANSFORMER,
     "transformer_small": TRANSFORMER,
-    "seq2seq_attn_small": LSTM,
+    "seq2seq_attn_small": LSTM._replace(flags=LSTM.flags + " --copy-attention"),
     "hlstm_small": LSTM,
-    "mnsrf_small": LSTM._replace(flags=LSTM.flags + ENTROPY),
+    "mnsrf_small": LSTM._replace(flags="--criterion entropy_regularized_cross_entropy"),
 }
 YARDSTICKS = ("echo", "last", "session")
 BOUNDS = {
     "best_last_query": "best possible with the last query only",
     "best_whole_session": "best possible with the whole session",
 }
-_VALID = re.compile(r"\| valid \|.*?\| nll_loss ([0-9.]+) .*?\| num_updates (\d+)")
+PROBES = 20, 120  # updates; their difference is free of the time that a training takes to start
+VALIDATIONS = 8  # of each training
+_VALID = re.compile(r"\| valid \|.*\| (?:nll_)?loss ([0-9.]+) .*?\| num_updates (\d+)")
 
 
 def main() -> None:
     args = parse_args()
-    run = steps.new_folder(args.output.resolve())
-    steps.title("The data")
-    steps.make_log(run, args.users, args.log_seed)
-    steps.find_sessions(run)
-    steps.binarise(run)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    run = prepare(args)
     scores = {}
     for method in YARDSTICKS:
-        steps.title(f"Yardstick: {method}")
-        log = run / f"{method}.log"
-        steps.command(
-            f"mtn-yardstick {method} --train {run}/text/train --test {run}/text/test", keep=log
+        pairs = steps.suggest_by_counting(run, method, run / method)
+        scores[method] = measure(pairs, run)
+    curves = {}
+    for name in args.architectures:
+        cost = kept(run / name / "cost.json", lambda name=name: seconds_per_update(run, name))
+        updates = round(args.seconds / cost)
+        rate = kept(
+            run / name / "rate.json",
+            lambda name=name, updates=updates: best_rate(run, name, updates // 3, args.seed),
         )
-        scores[method] = steps.measure(read_generate_log(str(log)), run / "text/test")
-    for architecture in args.architectures:
-        steps.title(architecture)
-        updates, flags = RECIPES[architecture]
-        flags = f"--arch {architecture} --dropout 0 --validate-interval-updates 250 {flags}"
-        steps.train(run, flags, updates, args.seed, run / architecture)
-        pairs = steps.suggest(run, run / architecture)
-        scores[architecture] = steps.measure(pairs, run / "text/test")
+        folder = run / name
+        if not (folder / "generate.log").exists():
+            train(run, name, rate, updates, args.seed, folder)
+            steps.suggest(run, folder)
+        pairs = read_generate_log(str(folder / "generate.log"))
+        scores[name] = {**measure(pairs, run), "lr": rate, "updates": updates}
+        curve = read_curve(folder / "train.log")
+        curves[name] = [(at * args.seconds / updates, loss) for at, loss in curve]
     write_result_file(str(run / "scores.json"), json.dumps(scores, indent=2) + "\n")
-    curves = {name: read_curve(run / name / "train.log") for name in args.architectures}
     draw(curves, scores, run / "curves.png")
     print_table(scores)
     print(f"\nThe picture: {run}/curves.png")
@@ -83,14 +91,91 @@ def parse_args() -> argparse.Namespace:
     add = parser.add_argument
     add("--output", type=Path, default=steps.ROOT / "runs/compare", help="folder to write")
     add("--architectures", nargs="+", choices=list(RECIPES), default=list(RECIPES), metavar="A")
-    add("--users", type=int, default=6000, help="users in the sample log")
+    add("--seconds", type=int, default=180, help="CPU time of each training, of one thread")
+    add("--users", type=int, default=24000, help="users in the sample log")
     add("--log-seed", type=int, default=1, help="seed of the sample log")
     add("--seed", type=int, default=1, help="seed of the training")
     return parser.parse_args()
 
 
+def prepare(args: argparse.Namespace) -> Path:
+    """The data, unless it is there already, made with the same settings."""
+    asked = {name: getattr(args, name) for name in ("seconds", "users", "log_seed", "seed")}
+    settings = args.output.resolve() / "settings.json"
+    if settings.exists() and json.loads(settings.read_text(encoding="utf-8")) == asked:
+        os.chdir(steps.ROOT)
+        return Path(os.path.relpath(args.output.resolve()))
+    run = steps.new_folder(args.output.resolve())
+    steps.title("The data")
+    steps.make_log(run, args.users, args.log_seed)
+    steps.find_sessions(run)
+    steps.binarise(run)
+    write_result_file(str(run / "settings.json"), json.dumps(asked) + "\n")
+    return run
+
+
+def kept(path: Path, measured: Callable[[], float]) -> float:
+    """A number that was measured once, from its file or for the first time."""
+    if not path.exists():
+        value = measured()
+        path.parent.mkdir(exist_ok=True)
+        write_result_file(str(path), json.dumps(value) + "\n")
+    return float(json.loads(path.read_text(encoding="utf-8")))
+
+
+def train(run: Path, name: str, rate: float, updates: int, seed: int, into: Path) -> None:
+    every = max(1, updates // VALIDATIONS)
+    _train(run, name, rate, f"--validate-interval-updates {every}", updates, seed, into)
+
+
+def _train(
+    run: Path, name: str, rate: float, more: str, updates: int, seed: int, into: Path
+) -> None:
+    steps.title(f"{name}: {updates} updates at a rate of {rate}")
+    shutil.rmtree(into / "checkpoints", ignore_errors=True)  # of a training that was cut off
+    flags = f"--arch {name} --lr {rate} {RECIPES[name].flags} {more}"
+    steps.train(run, flags, updates, seed, into)
+
+
+def seconds_per_update(run: Path, name: str) -> float:
+    """CPU time."""
+    used = []
+    for updates in PROBES:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        rate, only_time = RECIPES[name].rates[0], "--disable-validation --no-save"
+        _train(run, name, rate, only_time, updates, seed=1, into=run / name / "probe")
+        used.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+    return (used[1] - used[0]) / (PROBES[1] - PROBES[0])
+
+
+def best_rate(run: Path, name: str, updates: int, seed: int) -> float:
+    """The one with the lowest validation loss in the end."""
+    losses = {}
+    for rate in RECIPES[name].rates:
+        losses[rate] = kept(
+            run / name / f"rate-{rate}" / "loss.json",
+            lambda rate=rate: last_loss(run, name, rate, updates, seed),
+        )
+    print(f"{name}: validation loss by rate: {losses}", flush=True)
+    return min(losses, key=lambda rate: losses[rate])
+
+
+def last_loss(run: Path, name: str, rate: float, updates: int, seed: int) -> float:
+    into = run / name / f"rate-{rate}"
+    train(run, name, rate, updates, seed, into)
+    return read_curve(into / "train.log")[-1][1]
+
+
+def measure(pairs: list, run: Path) -> dict:
+    return {
+        **steps.measure(pairs, run / "text/test"),
+        "by_place": steps.exact_by_place(pairs),
+        "best_by_place": steps.best_by_place(pairs),
+    }
+
+
 def read_curve(log: Path) -> List[Tuple[int, float]]:
-    """Updates and validation loss, in bits a token, from what fairseq-train printed."""
+    """Updates and validation loss, in bits per token, from what fairseq-train printed."""
     return [(int(n), float(loss)) for loss, n in _VALID.findall(log.read_text(encoding="utf-8"))]
 
 
@@ -98,9 +183,10 @@ def draw(curves: Dict[str, list], scores: Dict[str, dict], path: Path) -> None:
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.2))
     colours = {}
     for name, curve in curves.items():
-        (line,) = left.plot(*zip(*curve), label=name)
+        (line,) = left.plot(*zip(*curve), label=name, marker="o", markersize=3)
         colours[name] = line.get_color()
-    left.set(xlabel="updates", ylabel="validation loss (bits a token)", ylim=(0.6, 2.2))
+    left.set(xlabel="training time (seconds of CPU)", ylabel="validation loss (bits per token)")
+    left.set(ylim=(0.5, 2.2))
     left.legend()
     names = list(scores)
     exact = [scores[name]["exact"] for name in names]
@@ -117,14 +203,28 @@ def draw(curves: Dict[str, list], scores: Dict[str, dict], path: Path) -> None:
 
 
 def print_table(scores: Dict[str, dict]) -> None:
-    print("\n| | exact | hit@5 | MRR@5 | BLEU | 1/2/3/4-gram |\n|---|---|---|---|---|---|")
+    places = list(next(iter(scores.values()))["by_place"])
+    titles = [
+        "rate",
+        "updates",
+        "exact",
+        *(f"place {at}" for at in places),
+        "hit@5",
+        "MRR@5",
+        "BLEU",
+    ]
+    print(f"\n| | {' | '.join(titles)} |\n|{'---|' * (len(titles) + 1)}")
     for name, s in scores.items():
-        grams = "/".join(f"{s[f'{n}-gram']:.1f}" for n in range(1, 5))
-        figures = [f"{s[figure]:.1f}" for figure in ("exact", "hit@5", "mrr@5")]
-        print(f"| `{name}` | {' | '.join(figures)} | {s['bleu']:.2f} | {grams} |")
+        figures = [s["exact"], *s["by_place"].values(), s["hit@5"], s["mrr@5"], s["bleu"]]
+        shown = " | ".join(f"{figure:.1f}" for figure in figures)
+        print(f"| `{name}` | {s.get('lr', '')} | {s.get('updates', '')} | {shown} |")
     any_one = next(iter(scores.values()))
     for key, text in BOUNDS.items():
-        print(f"| {text} | {any_one[key]:.1f} | | | | |")
+        by_place = [""] * len(places)
+        if key == "best_whole_session":
+            by_place = [f"{figure:.1f}" for figure in any_one["best_by_place"].values()]
+        cells = ["", "", f"{any_one[key]:.1f}", *by_place, "", "", ""]
+        print(f"| {text} | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

@@ -36,18 +36,26 @@ def main() -> None:
     steps.title(f"4/6  Train a {args.levels}-level Multiresolution Transformer")
     layers = "2,1" if args.levels == 2 else "2,1,1"
     flags = (
-        f"--arch mtn_tiny --level-layers {layers} --lr 0.002 --dropout 0"
+        f"--arch mtn_tiny --level-layers {layers} --lr 0.002 --criterion cross_entropy"
+        f"{'' if args.no_copying else ' --copy-attention'} --validate-interval-updates 1000"
         " --encoder-normalize-before --decoder-normalize-before --share-decoder-input-output-embed "
     )
     steps.train(run, flags + shlex.join(args.train_flags), args.updates, args.seed, into=run)
 
-    steps.title("5/6  Suggest 5 next queries for every test session")
+    steps.title("5/6  Suggest 5 next queries for every test session; count, for comparison")
     pairs = steps.suggest(run, into=run)
+    counted = steps.suggest_by_counting(run, "session", run / "counting")
 
     steps.title("6/6  What came out")
     print_suggestions(pairs)
     scores = steps.measure(pairs, run / "text/test")
     print_scores(scores)
+    scores["by_place"] = {
+        "counting": steps.exact_by_place(counted),
+        "model": steps.exact_by_place(pairs),
+        "best": steps.best_by_place(pairs),
+    }
+    print_by_place(scores["by_place"])
     scores["seconds"] = round(time.time() - started)
     write_result_file(str(run / "scores.json"), json.dumps(scores, indent=2) + "\n")
     print(
@@ -56,6 +64,7 @@ def main() -> None:
     print(
         f"  fairseq-interactive {run}/data-bin {steps.PLUGIN}"
         f" --path {run}/checkpoints/checkpoint_best.pt --cpu --beam 5 --nbest 5"
+        " --lenpen 0"
     )
 
 
@@ -67,10 +76,11 @@ def parse_args() -> argparse.Namespace:
     add("--output", type=Path, default=steps.ROOT / "runs/demo", help="folder to write")
     add("--levels", type=int, choices=(2, 3), default=2, help="3: earlier sessions")
     add("--history", type=int, default=3, help="earlier sessions, at 3 levels")
-    add("--users", type=int, default=6000, help="users in the sample log")
+    add("--users", type=int, default=24000, help="users in the sample log")
     add("--log-seed", type=int, default=1, help="seed of the sample log")
     add("--seed", type=int, default=1, help="seed of the training")
-    add("--updates", type=int, default=2000, help="training updates")
+    add("--updates", type=int, default=3000, help="training updates")
+    add("--no-copying", action="store_true", help="train without --copy-attention")
     args, args.train_flags = parser.parse_known_args()
     return args
 
@@ -97,6 +107,14 @@ def print_scores(scores: dict) -> None:
     )
     verdict = "is ahead of" if margin > 0 else "is NOT ahead of"
     print(f"The model {verdict} anything that reads the last query only, by {margin:.1f} points.")
+
+
+def print_by_place(by_place: dict) -> None:
+    places = by_place["model"]
+    print("\nBy place of the next query in its session:" + "".join(f"{at:7}" for at in places))
+    names = {"counting": "counting whole sessions", "model": "this model", "best": "best possible"}
+    for key, name in names.items():
+        print(f"  {name:40}" + "".join(f"{by_place[key][at]:7.1f}" for at in places))
 
 
 if __name__ == "__main__":

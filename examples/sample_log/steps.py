@@ -24,9 +24,8 @@ PROGRESS = ("| train_inner |", "| valid |", "model params", "Wrote preprocessed"
 
 # What all architectures are trained with here.
 TRAINING = (
-    "--cpu --criterion label_smoothed_cross_entropy --label-smoothing 0.05"
-    " --optimizer adam --adam-betas '(0.9, 0.98)' --clip-norm 1.0"
-    " --lr-scheduler polynomial_decay --warmup-updates 300 --max-tokens 1000"
+    "--cpu --num-workers 0 --optimizer fused_adam --adam-betas '(0.9, 0.98)' --clip-norm 1.0"
+    " --lr-scheduler polynomial_decay --max-tokens 500 --dropout 0"
     " --no-epoch-checkpoints --log-format simple --log-interval 100"
 )
 
@@ -53,7 +52,7 @@ def find_sessions(run: Path, history: int = 0) -> None:
     flags = f" --history {history}" if history else ""
     command(
         f"python preprocess/log_to_sessions.py {run}/log.tsv --output {run}/text"
-        f" --split 90,5,5{flags}"
+        f" --split 98,1,1{flags}"
     )
 
 
@@ -69,11 +68,12 @@ def binarise(run: Path) -> None:
 
 def train(run: Path, flags: str, updates: int, seed: int, into: Path) -> None:
     """Checkpoints and log go to the folder `into`."""
-    into.mkdir(exist_ok=True)
+    into.mkdir(parents=True, exist_ok=True)
+    schedule = f"--max-update {updates} --total-num-update {updates}"
     command(
         f"fairseq-train {run}/data-bin {PLUGIN}"
-        f" {TRAINING} {flags} --seed {seed} --max-update {updates} --total-num-update {updates}"
-        f" --save-dir {into}/checkpoints",
+        f" {TRAINING} {flags} --seed {seed} {schedule}"
+        f" --warmup-updates {updates // 10} --save-dir {into}/checkpoints",
         keep=into / "train.log",
     )
 
@@ -82,7 +82,18 @@ def suggest(run: Path, into: Path) -> List[Suggestions]:
     """Five next queries for every test session."""
     command(
         f"fairseq-generate {run}/data-bin {PLUGIN}"
-        f" --path {into}/checkpoints/checkpoint_best.pt --cpu --batch-size 128 --beam 5 --nbest 5",
+        f" --path {into}/checkpoints/checkpoint_best.pt --cpu --batch-size 128 --beam 5 --nbest 5"
+        " --lenpen 0",
+        keep=into / "generate.log",
+    )
+    return read_generate_log(str(into / "generate.log"))
+
+
+def suggest_by_counting(run: Path, method: str, into: Path) -> List[Suggestions]:
+    """The same for a baseline without a model."""
+    into.mkdir(exist_ok=True)
+    command(
+        f"mtn-yardstick {method} --train {run}/text/train --test {run}/text/test",
         keep=into / "generate.log",
     )
     return read_generate_log(str(into / "generate.log"))
@@ -99,6 +110,35 @@ def measure(pairs: List[Suggestions], text: Path) -> Dict[str, float]:
         "best_last_and_place": 100 * best.actual_last_and_place,
         "best_whole_session": 100 * best.actual_whole_session,
     }
+
+
+def exact_by_place(pairs: List[Suggestions]) -> Dict[int, float]:
+    """Exact match in percent, by the place of the next query in its session."""
+    hits: Dict[int, List[bool]] = {}
+    for pair in pairs:
+        hits.setdefault(_place(pair), []).append(pair.ranked[0] == pair.next_query)
+    return {place: 100 * sum(each) / len(each) for place, each in sorted(hits.items())}
+
+
+def best_by_place(pairs: List[Suggestions]) -> Dict[int, float]:
+    """Likewise, the best possible."""
+    best = BestPossible()
+    places = sorted({_place(pair) for pair in pairs})
+    groups = {at: [pair for pair in pairs if _place(pair) == at] for at in places}
+    return {
+        place: 100
+        * best.measure((_queries(pair), pair.next_query) for pair in group).actual_whole_session
+        for place, group in groups.items()
+    }
+
+
+def _queries(pair: Suggestions) -> List[str]:
+    """Of the last session, which is the only one at two levels."""
+    return pair.session.split(" <session> ")[-1].split(" <q> ")
+
+
+def _place(pair: Suggestions) -> int:
+    return len(_queries(pair)) + 1
 
 
 def title(text: str) -> None:

@@ -3,7 +3,8 @@
 The sample log knows the best exact match that anything reading the last query only can reach, and
 anything that also counts the queries before it. With `--decoder-context query` the decoder sees the
 last query's codes alone, so whatever it knows of the earlier ones came through the levels above: a
-broken hierarchy cannot pass, even one that still lets the positions through.
+broken hierarchy cannot pass, even one that still lets the positions through. Without copying: a
+pointer reads the words of all queries.
 """
 
 import json
@@ -21,7 +22,7 @@ CLEAR_MARGIN = 10  # points of exact match
 def test_beats_all_that_reads_the_last_query_only(tmp_path):
     seed, log_seed = random.SystemRandom().sample(range(10_000), 2)
     line = f"--output {tmp_path}/run --seed {seed} --log-seed {log_seed}"
-    line += " --decoder-context query"
+    line += " --no-copying --decoder-context query"
     print(f"examples/sample_log/demo.py {line}")  # shown if it fails
     done = subprocess.run(
         [sys.executable, "examples/sample_log/demo.py", *line.split()],
