@@ -72,7 +72,7 @@ def write_checkpoints_in_one_step() -> None:
     from fairseq import checkpoint_utils
     from fairseq.file_io import PathManager
 
-    from .checkpoints.saving import replacing
+    from .checkpoints.saving import opened_for_torch, replacing
 
     copy_in_place, save_elsewhere = PathManager.copy, checkpoint_utils.torch_persistent_save
 
@@ -87,7 +87,7 @@ def write_checkpoints_in_one_step() -> None:
     def save(obj: Any, filename: str, async_write: bool = False) -> None:
         if async_write or not PathManager.supports_rename(filename):
             return save_elsewhere(obj, filename, async_write)
-        with replacing(filename) as temporary, open(temporary, "wb") as stream:
+        with replacing(filename) as temporary, opened_for_torch(temporary) as stream:
             torch.save(obj, stream)
 
     verify = checkpoint_utils.verify_checkpoint_directory

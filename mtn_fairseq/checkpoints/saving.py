@@ -4,7 +4,7 @@ import os
 import re
 import uuid
 from contextlib import contextmanager, suppress
-from typing import Iterator, Optional
+from typing import Any, BinaryIO, Iterator, Optional
 
 from mtn_preprocess.errors import InputError
 
@@ -26,22 +26,47 @@ def replacing(path: str) -> Iterator[str]:
     except BaseException as error:
         with suppress(OSError):
             os.remove(temporary)
-        cause = _system_error(error)
-        if cause is None:
+        if not isinstance(error, OSError):
             raise
         raise InputError(
-            f"cannot save this checkpoint ({cause.strerror or cause})",
+            f"cannot save this checkpoint ({error.strerror or error})",
             "make room on the disk, or whatever is needed, and start the same command again: it "
             "goes on from the checkpoint before",
             path,
         ) from error
 
 
-def _system_error(error: Optional[BaseException]) -> Optional[OSError]:
-    """torch hides a full disk behind an error of its own: "unexpected pos 3648 vs 3542"."""
-    while isinstance(error, Exception) and not isinstance(error, OSError):
-        error = error.__cause__ or error.__context__
-    return error if isinstance(error, OSError) else None
+@contextmanager
+def opened_for_torch(path: str) -> Iterator[Any]:
+    """A file to save into; an error of the disk is raised when torch has ended."""
+    with open(path, "wb") as file:
+        stream = _Stream(file)
+        yield stream
+        if stream.error is not None:
+            raise stream.error
+
+
+class _Stream:
+    """Takes everything, also behind an error, which it remembers.
+
+    torch meets a full disk again when it closes its archive, and hides it behind an error of its
+    own: "unexpected pos 3648 vs 3542". torch 1.12 then aborts the process.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+        self.error: Optional[OSError] = None
+
+    def write(self, data: memoryview) -> int:
+        if self.error is None:
+            try:
+                return self.file.write(data)
+            except OSError as error:
+                self.error = error
+        return len(data)
+
+    def flush(self) -> None:
+        """Closing the file does it."""
 
 
 def remove_unfinished(save_dir: str) -> None:

@@ -112,6 +112,21 @@ def test_a_full_disk_is_one_line_and_leaves_what_there_was(tmp_path, caplog, how
     assert not caplog.messages
 
 
+def test_torch_ends_before_it_is_told_of_a_full_disk(tmp_path, monkeypatch):
+    """Otherwise torch 1.12 aborts the process when its half-written archive is collected."""
+    taken = []
+
+    def save(state, stream):
+        taken.extend(stream.write(bytes(40_000)) for _ in range(3))
+        stream.flush()
+
+    monkeypatch.setattr(torch, "save", save)
+    with no_room(), pytest.raises(InputError, match="File too large"):
+        checkpoint_utils.torch_persistent_save({}, str(tmp_path / LAST))
+    assert taken == [40_000] * 3
+    assert not os.listdir(tmp_path)
+
+
 def test_what_is_no_fault_of_the_disk_stays_an_error_of_its_own(tmp_path):
     with pytest.raises(Exception, match="pickle") as error:
         checkpoint_utils.torch_persistent_save({"state": lambda: None}, str(tmp_path / LAST))
