@@ -16,7 +16,7 @@ import sys
 
 from processes import PYTHONPATH, ROOT
 
-CLEAR_MARGIN = 10  # points of exact match
+CLEAR_MARGIN = 15  # points of exact match
 
 
 def test_beats_all_that_reads_the_last_query_only(tmp_path):
@@ -34,7 +34,7 @@ def test_beats_all_that_reads_the_last_query_only(tmp_path):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     scores = json.loads((tmp_path / "run/scores.json").read_text())
     assert scores["exact"] > scores["best_last_query"] + CLEAR_MARGIN, scores
-    assert scores["exact"] > scores["best_last_and_place"] + 2, scores
+    assert scores["exact"] > scores["best_last_and_place"] + 5, scores
     # No model can beat the best possible but by luck: more means that the answer leaked.
     assert scores["exact"] < scores["best_whole_session"] + 5, scores
     assert re.search(r"^\$ (OMP_WAIT_POLICY=PASSIVE )?fairseq-train ", done.stdout, re.MULTILINE)
