@@ -13,7 +13,7 @@ display_rules          what may be shown, whichever source it is from
 personal_data          text that may tell who somebody is
 features               what a ranker knows of a candidate
 ranker, fitting        which candidates are likely, learned on validation text
-ranked_lists, variety  from likely candidates to a list
+list_rules             from likely candidates to a list
 conditions             which parts a ranker was fitted with
 text_pool              many texts in two arrays
 kept_folder            folders of results: a header, checksums, whole or not at all

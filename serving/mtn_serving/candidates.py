@@ -65,6 +65,8 @@ def gather(
                 _put(found, text, "edit", KINDS.index(kind))
     if SESSION in sources:
         _add(found, "queries_ago", session[::-1], start=1)
+    # Nobody asks the last query next: preparation joins successive equal queries into one.
+    found.pop(in_lower_case(session[-1]), None)
     # How long ago a query was asked is known of all, whichever source it came from.
     ago = {
         in_lower_case(query): place for place, query in reversed(list(enumerate(session[::-1], 1)))

@@ -5,9 +5,9 @@ from typing import NamedTuple, Optional, Sequence, Tuple
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.text_settings import TextSettings
 
-from .candidates import BEAM, COUNTS, EDITS, SESSION, SOURCES
+from .candidates import BEAM, COUNTS, EDITS, SOURCES
 
-BEAM_SIZE = 10
+BEAM_SIZE = 30  # what a wide beam adds for strangers, the ranker finds
 
 
 class Conditions(NamedTuple):
@@ -17,7 +17,6 @@ class Conditions(NamedTuple):
     model: bool  # whether one scores them
     counts: bool  # whether a table tells how often they were asked
     beam: int  # hypotheses of the model
-    repeats: bool  # whether queries of the session itself are among them
     text: Optional[TextSettings] = None  # by which sessions are read; compared by `Suggester`
 
 
@@ -26,7 +25,6 @@ def conditions_of(
     counts: bool,
     without: Optional[Sequence[str]] = None,
     beam: Optional[int] = None,
-    repeats: Optional[bool] = None,
     fitted: Optional[Conditions] = None,
     text: Optional[TextSettings] = None,
 ) -> Conditions:
@@ -34,19 +32,17 @@ def conditions_of(
 
     Args:
         model, counts: whether they are at hand
-        without, beam, repeats: as asked, None for left open
+        without, beam: as asked, None for left open
         fitted: the conditions of the ranker
         text: of the parts that are at hand
     """
     if fitted is not None:
         beam = fitted.beam if beam is None else beam
-        repeats = fitted.repeats if repeats is None else repeats
         if without is None:
             without = [source for source in SOURCES if source not in fitted.sources]
     missing = [*(without or ()), *([] if model else [BEAM]), *([] if counts else [COUNTS, EDITS])]
-    missing += [] if repeats else [SESSION]
     sources = tuple(source for source in SOURCES if source not in missing)
-    asked = Conditions(sources, model, counts, beam or BEAM_SIZE, bool(repeats), text)
+    asked = Conditions(sources, model, counts, beam or BEAM_SIZE, text)
     if fitted is not None:
         _compare(fitted, asked)
     return asked
@@ -57,7 +53,6 @@ def _compare(fitted: Conditions, asked: Conditions) -> None:
     parts = {
         "a model": (fitted.model, asked.model, "--model and --data"),
         "counts": (fitted.counts, asked.counts, "--counts"),
-        "repeats": (fitted.repeats, asked.repeats, "--repeats"),
     }
     for part, (had, has, flags) in parts.items():
         if had != has:

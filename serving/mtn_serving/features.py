@@ -1,6 +1,6 @@
 """What a ranker knows of each candidate: numbers, nan where there is nothing to know."""
 
-from typing import Dict, List, Optional, Sequence, Set
+from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 import numpy as np
 
@@ -33,15 +33,21 @@ NAMES = (
     "own_sessions_ago",
     "own_after_last",
     "own_share_after_last",
+    "made_up",
     # of the counts
     *(f"share_after_{length}" for length in CONTEXT_LENGTHS),
     *(f"count_after_{length}" for length in CONTEXT_LENGTHS),
+    "people_after",
+    "lift_after",
     "asked",
     "asked_next",
+    "people",
     # of the model
     "log_probability",
     "log_probability_per_token",
+    "lift_by_model",
     "below_best",
+    "above_asked",
     "model_place",
     "unknown_words",
     "agreement",
@@ -88,6 +94,7 @@ def features(
     if scores is not None and candidates:
         _of_model(columns, texts, scores)
     _of_words(columns, session, texts)
+    _of_made_up(columns)
     return np.stack([columns[name] for name in NAMES], axis=1)
 
 
@@ -113,20 +120,38 @@ def _of_counts(
     last = table.queries.find(session[-1])
     columns["last_asked"][:] = 0 if last is None else np.log1p(float(table.asked[last]))
     numbers = [table.queries.find(text) for text in texts]
-    for name, counts in (("asked", table.asked), ("asked_next", table.asked_next)):
-        known = [0.0 if number is None else float(counts[number]) for number in numbers]
-        columns[name][:] = np.log1p(known)
+    asked_next = _looked_up(table.asked_next, numbers)
+    columns["asked"][:] = np.log1p(_looked_up(table.asked, numbers))
+    columns["asked_next"][:] = np.log1p(asked_next)
+    if table.has_users:
+        columns["people"][:] = np.log1p(_looked_up(table.users, numbers))
     contexts = table.contexts(session)
-    columns["last_followed"][:] = 0
+    columns["last_followed"][:] = columns["people_after"][:] = 0
     for length, context in zip(CONTEXT_LENGTHS, contexts):
-        items, counts = table.followers[context]
-        count_of = dict(zip(items.tolist(), counts.tolist()))
-        total = float(counts.sum())
-        found = np.array([count_of.get(number, 0) for number in numbers], dtype=np.float32)
+        counts = table.followers[context]
+        found, total = _found(counts, numbers), float(counts[1].sum())
         columns[f"share_after_{length}"][:] = found / total
         columns[f"count_after_{length}"][:] = found
         if length == 1:
             columns["last_followed"][:] = np.log1p(total)
+            columns["people_after"][:] = found
+            if table.follower_users is not None:
+                columns["people_after"][:] = _found(table.follower_users[context], numbers)
+            # How many times as often as after any query.
+            anywhere = (asked_next + 1) / (table.total_asked_next + 1)
+            columns["lift_after"][:] = np.log((found + 0.1) / (total + 1) / anywhere)
+
+
+def _looked_up(counts: np.ndarray, numbers: Sequence[Optional[int]]) -> np.ndarray:
+    """0 for what is not in the table."""
+    return np.array([0.0 if number is None else float(counts[number]) for number in numbers])
+
+
+def _found(
+    followers: Tuple[np.ndarray, np.ndarray], numbers: Sequence[Optional[int]]
+) -> np.ndarray:
+    count_of = dict(zip(*(each.tolist() for each in followers)))
+    return np.array([count_of.get(number, 0) for number in numbers], dtype=np.float32)
 
 
 def _of_model(columns: Dict[str, np.ndarray], texts: Sequence[str], scores: Scores) -> None:
@@ -137,6 +162,22 @@ def _of_model(columns: Dict[str, np.ndarray], texts: Sequence[str], scores: Scor
     columns["model_place"][np.argsort(-score, kind="stable")] = np.arange(len(score))
     columns["unknown_words"][:] = scores.unknown
     columns["agreement"][:] = _agreement(texts, score)
+
+
+def _of_made_up(columns: Dict[str, np.ndarray]) -> None:
+    """Made up: nobody asked it, in training or in this session, and this person never did.
+
+    `above_asked` is how much likelier the model finds a candidate than all that are not made up.
+    `lift_by_model` is how much likelier it finds one than people ask it, whatever came before.
+    """
+    nobody = np.nan_to_num(columns["asked"]) == 0
+    made_up = nobody & np.isnan(columns["queries_ago"]) & (columns["own_asked"] == 0)
+    columns["made_up"][:] = made_up
+    score = columns["log_probability"]
+    asked = score[~made_up & ~np.isnan(score)]
+    columns["above_asked"][:] = score - (asked.max() if len(asked) else np.nan)
+    known = columns["asked_next"] > 0
+    columns["lift_by_model"][known] = (score - columns["asked_next"])[known]
 
 
 def _agreement(texts: Sequence[str], score: np.ndarray) -> np.ndarray:

@@ -159,6 +159,10 @@ class NextQueries(Followers):
         """How often anything of the table was asked."""
         return int(self.asked.sum(dtype=np.int64))
 
+    @cached_property
+    def total_asked_next(self) -> int:
+        return int(self.asked_next.sum(dtype=np.int64))
+
     def users_of(self, number: int) -> int:
         """How many people asked a query in training; 0 where users are not known."""
         return int(self.users[number]) if self.has_users else 0

@@ -1,14 +1,10 @@
-"""One ranker for the candidates of every source.
+"""One ranker for the candidates of every source: how likely is each of them the next query?
 
-Learners look at each candidate: one tells how likely it is the next query, the others how many
-n-grams of the next query it has. The list is in the order of the first, with some variety. Only its
-head is chosen by all: among the likeliest few and the last query, the one that is expected to gain
-most. Where nothing is likely, that is something like the last query, which shares words with the
-next one more often than any guess does.
+A list is in the order of that probability, but for what `list_rules` moves.
 """
 
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional
 
 import numpy as np
 
@@ -18,35 +14,34 @@ from mtn_preprocess.text.text_settings import settings_of
 from .conditions import Conditions
 from .features import NAMES
 from .kept_folder import HEADER, Kind, new_folder, read_file, read_header
-from .variety import without_too_many
+from .list_rules import arrange
 
-EXACT = "exact"
-MATCHES = ("1-gram", "2-gram", "3-gram", "4-gram")
-LEARNERS = (EXACT, *MATCHES)
-KIND = Kind("ranker", 3, "mtn-fit-ranker", frozenset(f"{name}.txt" for name in LEARNERS))
-FEW = 3  # candidates for the head of the list
-
-# By which rule a suggestion stands where it does; see `Order`.
-HEAD, LIKELY, TOO_MANY = RULES = ("head", "likely", "too many")
-
-_QUERIES_AGO, _WORDS = NAMES.index("queries_ago"), NAMES.index("words")
+LEARNER = "learner.txt"
+KIND = Kind("ranker", 4, "mtn-fit-ranker", frozenset({LEARNER}))
 
 
-class Weights(NamedTuple):
-    """How the head of a list is chosen."""
+class Ranked(NamedTuple):
+    row: int  # of the features
+    probability: float  # that it is the next query; falls among rows of one rule
+    rule: str  # of `list_rules.RULES`
 
-    exact: float  # what being the next query is worth, beside the words it has
-    word: float  # what a word is worth: too short suggestions have a penalty in BLEU
-    ngram_gains: Tuple[float, ...]  # of an n-gram that matches, for n = 1, 2, 3, 4
-    ngram_costs: Tuple[float, ...]  # of an n-gram at all
+
+class Calibration(NamedTuple):
+    """A ranker learns an order; this line through its scores makes probabilities of them."""
+
+    slope: float
+    intercept: float
+
+    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+        return 1 / (1 + np.exp(-(self.slope * scores + self.intercept)))
 
 
 class Ranker:
     """Fitted on validation data.
 
     Args:
-        learners: of LightGBM, by the names of LEARNERS
-        weights: how the head of a list is chosen
+        learner: of LightGBM; predicts scores that tell which candidate is likelier
+        calibration: makes probabilities of them
         conditions: with what it was fitted
         facts: what else is worth keeping
         folder: where it is kept, for messages
@@ -54,42 +49,31 @@ class Ranker:
 
     def __init__(
         self,
-        learners: Dict[str, Any],
-        weights: Weights,
+        learner: Any,
+        calibration: Calibration,
         conditions: Conditions,
         facts: Dict[str, Any],
         folder: Optional[Path] = None,
     ) -> None:
-        self.learners, self.weights = learners, weights
+        self.learner, self.calibration = learner, calibration
         self.conditions, self.facts = conditions, facts
         self.header = Path(folder or "") / HEADER
 
-    def order(self, features: np.ndarray) -> List[Tuple[int, float, str]]:
-        """(candidates, NAMES) -> (row, probability that it is the next query, rule), best first.
-
-        The probability falls among rows of one rule.
-        """
-        predicted = {name: self.learners[name].predict(features) for name in LEARNERS}
-        found = order(features, predicted, self.weights)
-        rules = {HEAD: [found.head], LIKELY: found.likely, TOO_MANY: found.too_many}
-        return [
-            (row, float(predicted[EXACT][row]), rule)
-            for rule, rows in rules.items()
-            for row in rows
-        ]
+    def order(self, features: np.ndarray) -> List[Ranked]:
+        """(candidates, NAMES) -> all rows, best first."""
+        return order(features, self.calibration.probabilities(self.learner.predict(features)))
 
     def save(self, folder: Path) -> None:
         text = self.conditions.text
         facts = {
             **self.facts,
             "conditions": {**self.conditions._asdict(), "text": text and text._asdict()},
-            "weights": self.weights._asdict(),
+            "calibration": self.calibration._asdict(),
             "features": list(NAMES),
         }
         with new_folder(folder, KIND, facts) as partial:
-            for name, learner in self.learners.items():
-                text = learner.model_to_string(num_iteration=-1)
-                (partial / f"{name}.txt").write_text(text, encoding="utf-8")
+            learner = self.learner.model_to_string(num_iteration=-1)
+            (partial / LEARNER).write_text(learner, encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> "Ranker":
@@ -98,59 +82,38 @@ class Ranker:
         if header.get("features") != list(NAMES):
             raise InputError("of another version", KIND.again, folder / HEADER)
         try:
-            weights = Weights(**_with_tuples(header["weights"]))
+            calibration = Calibration(**header["calibration"])
             conditions = Conditions(**_with_tuples(header["conditions"]))
             fitted_on = settings_of(conditions.text, folder / HEADER)
         except (KeyError, TypeError, AttributeError):
             raise InputError("damaged", KIND.again, folder / HEADER) from None
         # LightGBM aborts the process, or never ends, on some damaged models: it is given none.
-        texts = {name: read_file(folder, KIND, header, f"{name}.txt") for name in LEARNERS}
-        learners = {}
-        for name, text in texts.items():
-            try:
-                learners[name] = lightgbm.Booster(model_str=text.decode("utf-8"))
-            except lightgbm.basic.LightGBMError:
-                reason = f"not for LightGBM {lightgbm.__version__}"
-                raise InputError(reason, KIND.again, folder / f"{name}.txt") from None
-        return cls(learners, weights, conditions._replace(text=fitted_on), header, folder)
+        text = read_file(folder, KIND, header, LEARNER)
+        try:
+            learner = lightgbm.Booster(model_str=text.decode("utf-8"))
+        except lightgbm.basic.LightGBMError:
+            reason = f"not for LightGBM {lightgbm.__version__}"
+            raise InputError(reason, KIND.again, folder / LEARNER) from None
+        return cls(learner, calibration, conditions._replace(text=fitted_on), header, folder)
+
+
+def order(features: np.ndarray, probabilities: np.ndarray) -> List[Ranked]:
+    """All rows, best first; of equals, the first row comes first.
+
+    Args:
+        features: (candidates, NAMES)
+        probabilities: (candidates,)
+    """
+    likeliest = np.argsort(-probabilities, kind="stable").tolist()
+    return [
+        Ranked(each.row, float(probabilities[each.row]), each.rule)
+        for each in arrange(features, likeliest)
+    ]
 
 
 def _with_tuples(fields: Dict[str, Any]) -> Dict[str, Any]:
     """JSON has lists only."""
     return {name: tuple(each) if isinstance(each, list) else each for name, each in fields.items()}
-
-
-class Order(NamedTuple):
-    """Rows of features, best first."""
-
-    head: int
-    likely: List[int]
-    too_many: List[int]
-
-    def rows(self) -> List[int]:
-        return [self.head, *self.likely, *self.too_many]
-
-
-def order(features: np.ndarray, predicted: Dict[str, np.ndarray], weights: Weights) -> Order:
-    """Of equals, the first row comes first.
-
-    Args:
-        features: (candidates, NAMES)
-        predicted: (candidates,) for each of LEARNERS
-    """
-    likeliest = np.argsort(-predicted[EXACT], kind="stable")
-    heads = set(likeliest[:FEW].tolist())
-    heads.update(np.flatnonzero(features[:, _QUERIES_AGO] == 1).tolist())
-    words = features[:, _WORDS]
-    gain = weights.exact * predicted[EXACT] + weights.word * words
-    for n, name in enumerate(MATCHES):
-        gain += weights.ngram_gains[n] * predicted[name]
-        gain -= weights.ngram_costs[n] * np.maximum(words - n, 0)
-    head = max(sorted(heads), key=lambda row: gain[row])
-    (_, *likely), too_many = without_too_many(
-        features, [head, *(row for row in likeliest.tolist() if row != head)]
-    )
-    return Order(head, likely, too_many)
 
 
 def import_lightgbm() -> Any:

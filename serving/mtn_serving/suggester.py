@@ -80,8 +80,6 @@ class Suggester:
         ranker: puts them in order
         without: sources to leave out; None for those that the ranker was fitted without
         beam: hypotheses of the model; None for as many as the ranker was fitted with, or 10
-        repeats: whether queries of the session itself may be suggested again; None for as the
-            ranker was fitted, or not
         rules: what may be shown
     """
 
@@ -92,7 +90,6 @@ class Suggester:
         ranker: Optional[Ranker] = None,
         without: Optional[Sequence[str]] = None,
         beam: Optional[int] = None,
-        repeats: Optional[bool] = None,
         rules: DisplayRules = DEFAULT_RULES,
     ) -> None:
         self.table, self.trained, self.ranker = table, trained, ranker
@@ -101,7 +98,7 @@ class Suggester:
         self.reader = SessionReader(text)
         fitted = None if ranker is None else ranker.conditions
         self.conditions = conditions_of(
-            trained is not None, table is not None, without, beam, repeats, fitted, text
+            trained is not None, table is not None, without, beam, fitted, text
         )
         self.sources = self.conditions.sources
         self.display = DisplayFilter(rules, table, text)
@@ -119,7 +116,6 @@ class Suggester:
         ranker: Optional[Union[str, Path]] = None,
         without: Optional[Sequence[str]] = None,
         beam: Optional[int] = None,
-        repeats: Optional[bool] = None,
         cpu: bool = True,
         verify: bool = False,
         min_users: Optional[int] = None,
@@ -146,7 +142,6 @@ class Suggester:
             None if ranker is None else Ranker.load(Path(ranker)),
             without,
             beam,
-            repeats,
             rules,
         )
 
@@ -256,11 +251,7 @@ class Suggester:
             beams = self.beam(sources)
         found = []
         for request, past, beam in zip(requests, pasts, beams):
-            candidates = [
-                candidate
-                for candidate in gather(request.session, self.table, beam, self.sources, past)
-                if self.conditions.repeats or candidate.queries_ago is None
-            ]
+            candidates = gather(request.session, self.table, beam, self.sources, past)
             own = OwnText(request.session, chain.from_iterable(request.history))
             found.append(self.display.shown(candidates, own, held_back))
         return found
@@ -270,8 +261,8 @@ class Suggester:
             return []
         candidates = described.candidates
         return [
-            _suggestion(candidates[row], score, rule)
-            for row, score, rule in self.ranker.order(described.features)
+            _suggestion(candidates[each.row], each.probability, each.rule)
+            for each in self.ranker.order(described.features)
         ]
 
     def _shown(self, suggestion: Suggestion, session: Session) -> Suggestion:

@@ -12,11 +12,11 @@ from mtn_preprocess.commands.time_left import TimeLeft
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.standard_streams import standard_output
 from mtn_preprocess.text.session_pairs import Pair
+from mtn_preprocess.text.users import read_users
 
 from ..candidates import FIELD_OF
 from ..fitting import (
     AT,
-    BLEU_COUNTS,
     FOLDS,
     SEED,
     Fitted,
@@ -24,7 +24,6 @@ from ..fitting import (
     cross_validated_lists,
     fit_ranker,
     lists_in_order_of_sources,
-    merit,
 )
 from ..kept_folder import check_output
 from ..ranker import KIND, import_lightgbm
@@ -32,8 +31,8 @@ from ..suggester import Described, Suggester
 from .personal_pairs import PersonalPairs
 from .suggester_flags import add_suggester_flags, say_held_back, suggester_of
 
-FIGURES = ("bleu", "exact", f"mrr@{AT}", f"hit@{AT}")
-
+FIGURES = ("exact", "hit@3", f"hit@{AT}", f"mrr@{AT}")
+KNOWN, STRANGERS = "with their past", "as strangers"
 
 _say = notes_of("mtn-fit-ranker")
 
@@ -41,36 +40,66 @@ _say = notes_of("mtn-fit-ranker")
 def run(
     suggester: Suggester, valid: str, output: str, seed: int, use_history: bool = True
 ) -> List[str]:
-    """Writes the ranker; returns the lines of its report."""
+    """Writes the ranker; returns the lines of its report.
+
+    Where people have a past, each pair is learned twice, with it and without it: one ranker is for
+    people whose past is known and for strangers.
+    """
     suggester.check_text(valid)
-    personal = PersonalPairs(valid, use_history, suggester.model_reads, _say)
-    pairs = personal.pairs
-    sessions = session_numbers(pairs)
-    if sessions[-1] + 1 < FOLDS:
-        raise InputError(
-            f"only {sessions[-1] + 1} sessions", f"a ranker needs at least {FOLDS}", valid
-        )
-    progress = TimeLeft(_say)
-    described: List[Described] = []
-    held_back: Counter[str] = Counter()
-    for batch in personal.batches():
-        described += suggester.describe([each.line for each in batch], held_back=held_back)
-        progress("pairs", len(described), len(pairs))
-    say_held_back(held_back, _say)
+    known = PersonalPairs(valid, use_history, suggester.model_reads, _say)
+    pairs = known.pairs
+    people = _people(valid, pairs)
+    groups = {STRANGERS: PersonalPairs(valid, False, suggester.model_reads, _say)}
+    if known.with_history:
+        groups = {KNOWN: known, **groups}
+    described = _describe(suggester, list(groups.values()))
     if not any(each.candidates for each in described):
         raise InputError("no candidates for any pair", "add a model, or counts of more text", valid)
     fitted = fit_ranker(
         described,
-        [pair.next_query for pair in pairs],
-        [pair.queries()[-1] for pair in pairs],
-        sessions,
+        [pair.next_query for pair in pairs] * len(groups),
+        people * len(groups),
         suggester.conditions,
         seed=seed,
-        progress=progress,
+        progress=TimeLeft(_say),
     )
     fitted.ranker.save(Path(output))
     _say(f"{output} is fitted on {len(pairs):,} pairs")
-    return report(fitted, suggester.sources)
+    lines: List[str] = []
+    for number, name in enumerate(groups):
+        of_group = range(number * len(pairs), (number + 1) * len(pairs))
+        lines += report(fitted, name, of_group, [pair.next_query for pair in pairs])
+    return lines
+
+
+def _people(valid: str, pairs: Sequence[Pair]) -> List[int]:
+    """Whose pair each is; where people are not known, each session is a person."""
+    found = read_users(valid)
+    people = session_numbers(pairs) if found is None else list(found)
+    if len(people) != len(pairs):
+        raise InputError(
+            f"{len(people)} lines for {len(pairs)} pairs",
+            "line n must belong to pair n; prepare the text again",
+            Path(f"{valid}.user"),
+        )
+    if len(set(people)) < FOLDS:
+        kind = "sessions" if found is None else "people"
+        raise InputError(
+            f"only {len(set(people))} {kind}", f"a ranker needs at least {FOLDS}", valid
+        )
+    return people
+
+
+def _describe(suggester: Suggester, groups: Sequence[PersonalPairs]) -> List[Described]:
+    progress = TimeLeft(_say)
+    described: List[Described] = []
+    held_back: Counter[str] = Counter()
+    for group in groups:
+        for batch in group.batches():
+            described += suggester.describe([each.line for each in batch], held_back=held_back)
+            progress("pairs", len(described), sum(len(each.pairs) for each in groups))
+    say_held_back(held_back, _say)
+    return described
 
 
 def session_numbers(pairs: Sequence[Pair]) -> List[int]:
@@ -84,49 +113,56 @@ def session_numbers(pairs: Sequence[Pair]) -> List[int]:
     return numbers
 
 
-def report(fitted: Fitted, sources: Sequence[str]) -> List[str]:
-    """What the whole and its parts reach, each pair ranked by learners that have not seen it."""
-    used = [source for source in sources if _brings_any(fitted, source)]
+def report(
+    fitted: Fitted, name: str, pairs: Sequence[int], next_queries: Sequence[str]
+) -> List[str]:
+    """What the whole and its parts reach, each pair ranked by a learner that has not seen it.
+
+    Args:
+        name: of the group of pairs
+        pairs: their numbers
+    """
+    sources = fitted.ranker.conditions.sources
+    used = [source for source in sources if _brings_any(fitted, source, pairs)]
     parts = used if len(used) > 1 else []
     systems: Dict[str, Lists] = {
-        "no ranker": lists_in_order_of_sources(fitted),
-        "ranker": cross_validated_lists(fitted),
-        **{f"… without {source}": cross_validated_lists(fitted, [source]) for source in parts},
+        "no ranker": lists_in_order_of_sources(fitted, pairs),
+        "ranker": cross_validated_lists(fitted, pairs),
+        **{
+            f"… without {source}": cross_validated_lists(fitted, pairs, [source])
+            for source in parts
+        },
     }
-    lines = [f"{'':20}" + "".join(f"{figure:>9}" for figure in FIGURES)]
-    found = {
-        name: score_lists(lists, fitted.examples.next_queries, [AT])
-        for name, lists in systems.items()
-    }
+    lines = [f"{name:20}" + "".join(f"{figure:>9}" for figure in FIGURES)]
+    found = {name: score_lists(lists, next_queries, (3, AT)) for name, lists in systems.items()}
     for name, figures in found.items():
         lines.append(f"{name:20}" + "".join(f"{figures[figure]:9.2f}" for figure in FIGURES))
-    merits = {source: merit(found[f"… without {source}"]) for source in parts}
-    return [*lines, *what_paid(merit(found["ranker"]), merits)]
+    mrr = {source: found[f"… without {source}"][f"mrr@{AT}"] for source in parts}
+    return [*lines, *what_paid(found["ranker"][f"mrr@{AT}"], mrr)]
 
 
-def _brings_any(fitted: Fitted, source: str) -> bool:
+def _brings_any(fitted: Fitted, source: str, pairs: Sequence[int]) -> bool:
     """Whether it has a candidate at all: of strangers, there is no history."""
     field = FIELD_OF[source]
-    pairs = fitted.examples.pairs
-    return any(getattr(each, field) is not None for pair in pairs for each in pair)
+    of_group = (fitted.examples.pairs[pair] for pair in pairs)
+    return any(getattr(each, field) is not None for pair in of_group for each in pair)
 
 
 def what_paid(whole: float, without: Dict[str, float]) -> List[str]:
     """A sentence, where there are several sources.
 
     Args:
-        whole: the merit of all sources together
-        without: the merit without each
+        whole: MRR of all sources together
+        without: MRR without each
     """
     if not without:
         return []
-    measure = f"{BLEU_COUNTS} x bleu + exact + mrr@{AT}"
     useless = [source for source, rest in without.items() if round(whole - rest, 2) <= 0]
     if not useless:
-        return [f"Every source paid: without any of them, {measure} is lower."]
+        return [f"Every source paid: without any of them, mrr@{AT} is lower."]
     one = "it" if len(useless) == 1 else "any one of them"
     return [
-        f"{', '.join(useless)} did not pay: without {one}, {measure} is no lower; try "
+        f"{', '.join(useless)} did not pay: without {one}, mrr@{AT} is no lower; try "
         + " or ".join(f"--without {source}" for source in useless)
     ]
 

@@ -40,7 +40,7 @@ class PersonalPairs:
     ) -> None:
         self.prefix, self.use_history = prefix, use_history
         self.pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(prefix)]
-        self._report(model_reads, say)
+        self.with_history = self._report(model_reads, say)  # pairs
 
     def batches(self) -> Iterator[List[PersonalPair]]:
         requests = self._requests()
@@ -69,7 +69,8 @@ class PersonalPairs:
                 )
             yield history
 
-    def _report(self, model_reads: HistorySize, say: Callable[[str], None]) -> None:
+    def _report(self, model_reads: HistorySize, say: Callable[[str], None]) -> int:
+        """Returns how many have a history."""
         known = long = cut = 0
         for request in self._requests():
             known += bool(request.history)
@@ -82,3 +83,4 @@ class PersonalPairs:
         if cut and model_reads.sessions:
             sizes = f"{model_reads.sessions} sessions of {model_reads.queries} queries"
             say(f"{cut:,} histories are cut for the model, to their last {sizes}")
+        return known

@@ -30,12 +30,6 @@ def add_suggester_flags(parser: argparse.ArgumentParser) -> None:
         help=f"hypotheses of the model (default: as the ranker was fitted, or {BEAM_SIZE})",
     )
     add(
-        "--repeats",
-        action="store_true",
-        default=None,
-        help="suggest queries of the session again, too (default: as the ranker was fitted)",
-    )
-    add(
         "--no-history",
         action="store_true",
         help="take everybody for a stranger: do not read PREFIX.history, nor what stands before "
@@ -94,7 +88,6 @@ def suggester_of(
         ranker,
         args.without,
         args.beam,
-        args.repeats,
         cpu=not args.gpu,
         verify=verify,
         min_users=args.min_users,
