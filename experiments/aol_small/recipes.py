@@ -208,17 +208,19 @@ class ListMaker(NamedTuple):
     """
 
     label: str
-    flags: str = "--repeats"
+    flags: str = ""
     ranked: bool = True
     every_seed: bool = False
 
 
 SUGGESTERS: Dict[str, ListMaker] = {
     "suggest": ListMaker("All sources, ranked", every_seed=True),
-    "suggest-no-repeats": ListMaker("… without repeats of the session", ""),
-    "suggest-no-counts": ListMaker("… without counts", "--repeats --without counts"),
-    "suggest-no-beam": ListMaker("… without the beam", "--repeats --without beam"),
-    "suggest-no-edits": ListMaker("… without edits", "--repeats --without edits"),
+    "suggest-no-counts": ListMaker("… without counts", "--without counts"),
+    "suggest-no-beam": ListMaker("… without the beam", "--without beam"),
+    "suggest-no-edits": ListMaker("… without edits", "--without edits"),
+    "suggest-no-session": ListMaker(
+        "… without earlier queries of the session", "--without session"
+    ),
     "suggest-unranked": ListMaker("… without the ranker", ranked=False),
 }
 

@@ -16,6 +16,7 @@ ranker, fitting        which candidates are likely, learned on validation text
 list_rules             from likely candidates to a list
 conditions             which parts a ranker was fitted with
 text_pool              many texts in two arrays
+ranked_lists           many lists of numbers with their counts, in three arrays
 kept_folder            folders of results: a header, checksums, whole or not at all
 array_folder           such folders of arrays, which open by memory map
 engine                 the door to a trained model

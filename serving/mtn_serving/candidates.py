@@ -33,7 +33,7 @@ class Candidate(NamedTuple):
     counted: Optional[int] = None  # place among what people asked next, from 0
     hypothesis: Optional[int] = None  # place in the beam, from 0
     edit: Optional[int] = None  # which of edits.KINDS
-    queries_ago: Optional[int] = None  # 1 for the last query of the session
+    queries_ago: Optional[int] = None  # 2 for the one before the last
 
 
 def gather(

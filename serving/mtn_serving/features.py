@@ -165,12 +165,13 @@ def _of_model(columns: Dict[str, np.ndarray], texts: Sequence[str], scores: Scor
 
 
 def _of_made_up(columns: Dict[str, np.ndarray]) -> None:
-    """Made up: nobody asked it, in training or in this session, and this person never did.
+    """Made up: nobody asked it, in training or in this session, and this person never did. Without
+    counts nothing is, since nobody knows.
 
     `above_asked` is how much likelier the model finds a candidate than all that are not made up.
     `lift_by_model` is how much likelier it finds one than people ask it, whatever came before.
     """
-    nobody = np.nan_to_num(columns["asked"]) == 0
+    nobody = columns["asked"] == 0
     made_up = nobody & np.isnan(columns["queries_ago"]) & (columns["own_asked"] == 0)
     columns["made_up"][:] = made_up
     score = columns["log_probability"]

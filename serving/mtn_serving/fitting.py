@@ -155,7 +155,8 @@ def _fit(examples: Examples, chosen: np.ndarray, seed: int) -> Any:
 def _calibrate(scores: np.ndarray, is_next: np.ndarray) -> Calibration:
     """Logistic regression on one variable by Newton's method (Platt's scaling).
 
-    His targets, a little inside 0 and 1, keep it finite where scores tell all.
+    His targets, a little inside 0 and 1, keep it finite where scores tell all. Where scores order
+    strangers' candidates wrongly, as those learned from too little may, they tell nothing.
     """
     right = is_next.sum()
     targets = np.where(is_next == 1, (right + 1) / (right + 2), 1 / (len(is_next) - right + 2))
@@ -166,4 +167,6 @@ def _calibrate(scores: np.ndarray, is_next: np.ndarray) -> Calibration:
         slope = inputs.T @ (targets - found)
         bend = (inputs * (found * (1 - found))[:, None]).T @ inputs + 1e-9 * np.eye(2)
         weights += np.linalg.solve(bend, slope)
+    if weights[0] < 0:
+        return _calibrate(np.zeros(len(scores)), is_next)
     return Calibration(*weights.tolist())

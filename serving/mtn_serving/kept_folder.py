@@ -56,7 +56,8 @@ def check_output(folder: Path, kind: Kind) -> None:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     header = _parse_header(folder)
-    foreign = foreign_names(folder, {HEADER, *kind.files}) if folder.is_dir() else []
+    own = {HEADER, *kind.files, *_named_files(header)}
+    foreign = foreign_names(folder, own) if folder.is_dir() else []
     if header is None:  # damaged or missing: the names are left to go by
         is_ours = not foreign and _has_files(folder, {HEADER}) and _has_files(folder, kind.files)
     else:
@@ -115,6 +116,12 @@ def _parse_header(folder: Path) -> Optional[Dict[str, Any]]:
     except (InputError, RecursionError):
         return None
     return header if isinstance(header, dict) else None
+
+
+def _named_files(header: Optional[Dict[str, Any]]) -> Collection[str]:
+    """Files that a header lists: earlier code wrote some by other names."""
+    files = (header or {}).get("files")
+    return files if isinstance(files, dict) else ()
 
 
 def _has_files(folder: Path, names: Collection[str]) -> bool:

@@ -20,7 +20,7 @@ FIRST_PLACES = 3
 MIN_PEOPLE_AFTER = 2  # who asked it after the last query
 
 # Why a suggestion stands where it does.
-FIRST, LIKELY, MADE_UP = RULES = ("first", "likely", "made up")
+FIRST, FIRST_MADE_UP, LIKELY, MADE_UP = RULES = ("first", "first made up", "likely", "made up")
 
 
 class Placed(NamedTuple):
@@ -44,7 +44,7 @@ def arrange(features: np.ndarray, ranked: Sequence[int]) -> List[Placed]:
     taken = {*first, *filling}
     return [
         *(Placed(row, FIRST) for row in first),
-        *(Placed(row, MADE_UP) for row in filling),
+        *(Placed(row, FIRST_MADE_UP) for row in filling),
         *(Placed(row, LIKELY) for row in asked if row not in taken),
         *(Placed(row, MADE_UP) for row in invented if row not in taken),
     ]

@@ -57,7 +57,9 @@ class Suggestion(NamedTuple):
     text: str  # to be shown: as most people typed it, where that is known
     score: float  # falls among the suggestions of one list and one rule
     source: str  # see `candidates.SOURCES`
-    rule: str  # by which it stands where it does: of `ranker.RULES`, or IN_TURN without a ranker
+    rule: (
+        str  # by which it stands where it does: of `list_rules.RULES`, or IN_TURN without a ranker
+    )
     query: str  # as prepared text has it: what is scored
 
 
@@ -79,7 +81,7 @@ class Suggester:
         trained: the model; without it, no beam
         ranker: puts them in order
         without: sources to leave out; None for those that the ranker was fitted without
-        beam: hypotheses of the model; None for as many as the ranker was fitted with, or 10
+        beam: hypotheses of the model; None for as many as the ranker was fitted with, or 30
         rules: what may be shown
     """
 

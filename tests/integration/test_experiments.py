@@ -353,7 +353,6 @@ def test_a_list_is_made_of_what_was_trained_counted_and_fitted(small):
             ranker = flags[flags.index("--ranker") + 1]
             (fit,) = [line for line in small if line[0] == "mtn-fit-ranker" and ranker in line]
             # Fitted with the flags it is used with, on what is neither trained on nor tested.
-            assert ("--repeats" in fit) == ("--repeats" in flags)
             assert ("--without" in fit) == ("--without" in flags)
             assert fit[fit.index("--valid") + 1].endswith("/valid")
     assert sum("--ranker" in flags for flags in lists) == 2 + 4

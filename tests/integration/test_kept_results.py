@@ -1,4 +1,4 @@
-"""What earlier code wrote is read, and gives the suggestions and scores that it gave then."""
+"""What earlier code wrote is read, and gives the hypotheses, scores and candidates of then."""
 
 import json
 import re
@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from optional_parts import need_lightgbm
 from processes import PLUGIN, ROOT, run
+
+from mtn_serving.candidates import COUNTS, EDITS
 
 KEPT = ROOT / "tests/kept"
 CHECKPOINTS = sorted(path.stem for path in KEPT.glob("*.pt"))
@@ -39,18 +41,27 @@ def test_hypotheses_and_scores(name):
         assert ours[2] == pytest.approx(theirs[2], abs=2e-3)
 
 
-def test_lists():
-    need_lightgbm()
-    parts = f"--model {KEPT}/mtn_copying.pt --data {KEPT}/data-flat --counts {KEPT}/counts"
+def test_candidates_by_counts():
+    """Those that the ranker of then had put into its lists; hypotheses are tested above."""
     sessions = (KEPT / "test.session").read_text(encoding="utf-8")
-    done = run(f"mtn-suggest {parts} --ranker {KEPT}/ranker --beam 4 --json", stdin=sessions)
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    expected = (KEPT / "suggested.jsonl").read_text(encoding="utf-8").splitlines()
-    assert len(found) == len(expected) > 90
-    for ours, theirs in zip(found, map(json.loads, expected)):
-        assert [each["text"] for each in ours["suggestions"]] == [
-            each["text"] for each in theirs["suggestions"]
-        ]
-        assert [each["score"] for each in ours["suggestions"]] == pytest.approx(
-            [each["score"] for each in theirs["suggestions"]], abs=1e-3
-        )
+    done = run(f"mtn-suggest --counts {KEPT}/counts --nbest 1000 --json", stdin=sessions)
+    found = [by_counts(line) for line in done.stdout.splitlines()]
+    kept = [by_counts(line) for line in (KEPT / "suggested.jsonl").open(encoding="utf-8")]
+    assert len(found) == len(kept) > 90 and sum(map(len, kept)) > 700
+    for ours, theirs in zip(found, kept):
+        assert theirs <= ours
+
+
+def by_counts(line):
+    found = [(each["text"], each["source"]) for each in json.loads(line)["suggestions"]]
+    return {(text, source) for text, source in found if source in (COUNTS, EDITS)}
+
+
+def test_a_ranker_of_then_is_refused():
+    """It chose the first suggestion for BLEU."""
+    need_lightgbm()
+    done = run(
+        f"mtn-suggest --counts {KEPT}/counts --ranker {KEPT}/ranker --session paris", status=1
+    )
+    refused = f"{KEPT}/ranker/header.json: of schema 3, not 4; run mtn-fit-ranker again"
+    assert done.stderr.splitlines() == [refused]

@@ -78,7 +78,7 @@ def test_interrupted(counts):
     "flags, status, message",
     [
         ("--session '<q>'", 1, "a session without a query; give at least one"),
-        ("--session paris --without counts,edits,history", 2, "--without leaves no source"),
+        ("--session paris --without counts,edits,history,session", 2, "--without leaves no source"),
         ("--session paris --nbest 0", 2, "argument --nbest"),
         ("--session paris --gpu --model none.pt --data none", 1, "leave out --gpu"),
     ],

@@ -116,7 +116,7 @@ def session_numbers(pairs: Sequence[Pair]) -> List[int]:
 def report(
     fitted: Fitted, name: str, pairs: Sequence[int], next_queries: Sequence[str]
 ) -> List[str]:
-    """What the whole and its parts reach, each pair ranked by a learner that has not seen it.
+    """What the whole and its parts reach, each pair ranked by a learner that never saw its person.
 
     Args:
         name: of the group of pairs
@@ -134,9 +134,9 @@ def report(
         },
     }
     lines = [f"{name:20}" + "".join(f"{figure:>9}" for figure in FIGURES)]
-    found = {name: score_lists(lists, next_queries, (3, AT)) for name, lists in systems.items()}
-    for name, figures in found.items():
-        lines.append(f"{name:20}" + "".join(f"{figures[figure]:9.2f}" for figure in FIGURES))
+    found = {system: score_lists(lists, next_queries, (3, AT)) for system, lists in systems.items()}
+    for system, figures in found.items():
+        lines.append(f"{system:20}" + "".join(f"{figures[figure]:9.2f}" for figure in FIGURES))
     mrr = {source: found[f"… without {source}"][f"mrr@{AT}"] for source in parts}
     return [*lines, *what_paid(found["ranker"][f"mrr@{AT}"], mrr)]
 
@@ -183,7 +183,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         required=True,
         metavar="PREFIX",
         help="pairs that neither model nor counts know; PREFIX.history, where it exists, is what "
-        "the same people asked before",
+        "the same people asked before, and PREFIX.user tells whose each pair is",
     )
     add("--output", required=True, metavar="FOLDER", help="the ranker; an older one is replaced")
     add("--seed", type=int, default=SEED, help="default: %(default)s")

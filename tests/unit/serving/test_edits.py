@@ -116,7 +116,7 @@ TABLE = table_of([["a b", "c"], ["a b", "d"], ["a b", "c"]])
 
 
 def test_each_text_once_with_all_its_places():
-    found = gather(["d", "a b"], TABLE, ["c", "e", "C ", ""])
+    found = gather(["f", "d", "a b"], TABLE, ["c", "e", "C ", ""])
     assert [(each.text, each.source) for each in found] == [
         ("c", "counts"),
         ("d", "counts"),
@@ -125,20 +125,20 @@ def test_each_text_once_with_all_its_places():
         ("a", "edits"),
         ("a b d", "edits"),
         ("d a b", "edits"),
-        ("a b", "session"),
+        ("f", "session"),
     ]
-    c, d, e, *_, echo = found
+    c, d, e, *_, f = found
     assert (c.counted, c.hypothesis, c.edit, c.queries_ago) == (0, 0, None, None)
     assert (d.counted, d.hypothesis, d.edit, d.queries_ago) == (1, None, None, 2)
     assert (e.counted, e.hypothesis) == (None, 1)
-    assert echo.queries_ago == 1
+    assert (f.counted, f.hypothesis, f.edit, f.queries_ago) == (None, None, None, 3)
 
 
 def test_each_source_can_be_left_out():
     past = past_of([["f"]], "a b")
-    whole = gather(["d", "a b"], TABLE, ["e"], past=past)
+    whole = gather(["g", "a b"], TABLE, ["e"], past=past)
     for source in SOURCES:
-        rest = gather(["d", "a b"], TABLE, ["e"], [s for s in SOURCES if s != source], past)
+        rest = gather(["g", "a b"], TABLE, ["e"], [s for s in SOURCES if s != source], past)
         assert source not in {each.source for each in rest}
         assert {each.text for each in rest} < {each.text for each in whole}
 
@@ -146,7 +146,8 @@ def test_each_source_can_be_left_out():
 def test_how_long_ago_is_known_without_that_source():
     (found,) = [each for each in gather(["d", "a b"], TABLE, [], [COUNTS]) if each.text == "d"]
     assert found.queries_ago == 2 and found.source == COUNTS
-    assert gather(["d", "d"], None, [], [SESSION])[0].queries_ago == 1
+    (found,) = gather(["d", "e", "d", "a"], None, [], [SESSION])[:1]
+    assert (found.text, found.queries_ago) == ("d", 2)  # when it was last asked
 
 
 def test_nothing_stutters_unless_people_do():

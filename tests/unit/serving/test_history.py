@@ -24,9 +24,9 @@ from mtn_serving.history import (
     own_queries,
     past_of,
 )
+from mtn_serving.list_rules import arrange
 from mtn_serving.request import MAX_HISTORY, Request, read_request
 from mtn_serving.suggester import Suggester
-from mtn_serving.variety import without_too_many
 
 TABLE = table_of([["x", "counted"], ["y", "z"]], text=TextSettings())
 HISTORY = [["x", "a"], ["b", "x", "c"], ["x", "a", "d"], ["e", "b"]]
@@ -133,15 +133,17 @@ def test_features_of_a_stranger():
         assert all(found[name] == [0] for name in set(found) - unknown)
 
 
-def test_own_queries_are_not_too_many_of_a_kind():
-    """They share no word with the session, and nobody asked them after it: strays of a stranger."""
+def test_own_queries_may_have_the_first_places():
+    """They share no word with the session, and nobody asked them after it: of a stranger, they are
+    stray, and made up at that."""
     candidates = [Candidate(text, "history", own=place) for place, text in enumerate("abcde")]
 
-    def moved_back(history):
+    def rules(history):
         rows = features(["x"], candidates, TABLE, None, past_of(history, "x"))
-        return len(without_too_many(rows, range(5))[1])
+        return [each.rule for each in arrange(rows, range(5))]
 
-    assert moved_back(HISTORY) == 0 and moved_back([]) == 3
+    assert rules(HISTORY) == ["first"] * 3 + ["likely"] * 2
+    assert rules([]) == ["made up"] * 5
 
 
 # --- requests -------------------------------------------------------------------------------------
@@ -244,7 +246,7 @@ def test_a_ranker_learns_from_histories_and_serves_strangers():
     past = [[["x", each], ["y", "noise"], ["y", "noise"]] for each in own]
     sessions = [["x"]] * 300
     described = list(suggester.describe(sessions, past))
-    fitted = fit_ranker(described, own, ["x"] * 300, list(range(300)), suggester.conditions)
+    fitted = fit_ranker(described, own, range(300), suggester.conditions)
     ranked = Suggester(suggester.table, ranker=fitted.ranker)
     assert ranked.suggest(["x"], history=[["y", "noise"], ["x", "new"]])[0].text == "new"
     assert {each.text for each in ranked.suggest(["x"])} == {"counted", "p0", "p1"}
@@ -282,4 +284,5 @@ def test_a_model_gets_as_much_as_it_reads(size, line):
     engine = Recorder(size)
     found = Suggester(trained=engine).suggest(["s", "x"], history=HISTORY)
     assert engine.given == [line]
-    assert found[0].text == "a" and found[-1].text == f"after {line}"
+    assert found[0].text == "a" and found[-1].text == "s"
+    assert found[-2].text == f"after {line}"

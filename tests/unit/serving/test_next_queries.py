@@ -335,7 +335,7 @@ def test_a_bit_that_flipped(saved, name):
             with pytest.raises(InputError, match=f"{name}: damaged .*; run mtn-count-next again"):
                 NextQueries.open(saved, verify=True)
         try:
-            suggester = Suggester(NextQueries.open(saved), repeats=True)
+            suggester = Suggester(NextQueries.open(saved))
             for session in (["a"], ["x", "a"], ["x", "a", "b"], ["b x", "a"]):
                 suggester.suggest(session)
                 list(suggester.describe([session]))

@@ -4,7 +4,9 @@ import pytest
 from test_next_queries import table_of
 
 from mtn_preprocess.errors import InputError
+from mtn_serving.candidates import SOURCES, gather
 from mtn_serving.display_rules import DisplayRules
+from mtn_serving.history import own_queries, past_of
 from mtn_serving.request import as_line, has_query
 from mtn_serving.suggester import Suggester
 
@@ -19,6 +21,7 @@ def test_counts_then_edits():
     found = Suggester(TABLE, rules=DisplayRules(min_users=0)).suggest(["d", "a b"])
     assert [(each.text, each.source) for each in found] == [
         ("c", "counts"),
+        ("d", "counts"),
         ("b", "edits"),
         ("a", "edits"),
         ("a b d", "edits"),
@@ -29,14 +32,40 @@ def test_counts_then_edits():
     assert str(scores[0]) == "0.0"
 
 
-def test_repeats_only_where_asked():
-    """`d` was counted after `a b`, and is of the session."""
-    assert not {"d", "a b"} & set(texts(Suggester(TABLE), ["d", "a b"]))
-    assert {"d", "a b"} <= set(texts(Suggester(TABLE, repeats=True), ["d", "a b"]))
+def test_earlier_queries_of_the_session_come_last_newest_first():
+    found = Suggester(TABLE, without=["edits"]).suggest(["p", "c", "q", "p", "A B"])
+    assert [(each.text, each.source) for each in found] == [
+        ("c", "counts"),
+        ("d", "counts"),
+        ("p", "session"),
+        ("q", "session"),
+    ]
+    assert texts(Suggester(TABLE, without=["edits", "session"]), ["p", "a b"]) == ["c", "d"]
+
+
+def test_how_long_ago_is_known_of_every_source():
+    found = gather(["p", "c", "q", "p", "a b"], TABLE, ["q", "new"])
+    ago = {each.text: (each.source, each.queries_ago) for each in found}
+    expected = {"c": ("counts", 4), "q": ("beam", 3), "p": ("session", 2), "new": ("beam", None)}
+    assert expected.items() <= ago.items()
+
+
+@pytest.mark.parametrize("last", ["a", "A", " a"])
+def test_the_last_query_is_never_suggested(last):
+    """Whatever source has it: here, each of them has."""
+    table = table_of([["p", "a"], ["a", "a"], ["a", "b"], ["a c", "a"]])
+    past = past_of([["b", "a"], ["b", "a"]], "b")
+    assert "a" in own_queries(past) and "a" in dict(table.suggest(["a"], 9))
+    for sources in (SOURCES, *([source] for source in SOURCES)):
+        found = {
+            each.text for each in gather(["a", "p", last.strip()], table, ["a", "A"], sources, past)
+        }
+        assert "a" not in found and "A" not in found
+    assert texts(Suggester(table), ["a", "p", last])[0] == "b"
 
 
 def test_as_many_as_asked():
-    assert texts(Suggester(TABLE), ["d", "a b"], n=2) == ["c", "b"]
+    assert texts(Suggester(TABLE), ["d", "a b"], n=2) == ["c", "d"]
 
 
 def test_sources_can_be_switched_off():

@@ -13,7 +13,7 @@ from test_next_queries import table_of
 from mtn_serving.conditions import conditions_of
 from mtn_serving.features import NAMES
 from mtn_serving.fitting import fit_ranker
-from mtn_serving.ranker import LEARNERS, Ranker, Weights
+from mtn_serving.ranker import Calibration, Ranker
 from mtn_serving.suggester import Suggester
 from mtn_serving.torch_engine.trained_model import TrainedModel
 
@@ -42,9 +42,8 @@ def by_likelihood():
     """A ranker that believes the model: what it scores decides the order."""
     score = NAMES.index("log_probability_per_token")
     learner = SimpleNamespace(predict=lambda rows: rows[:, score].astype(float))
-    weights = Weights(1.0, 0.0, (0.0,) * 4, (0.0,) * 4)
     conditions = conditions_of(model=True, counts=True, beam=4)
-    return Ranker(dict.fromkeys(LEARNERS, learner), weights, conditions, {})
+    return Ranker(learner, Calibration(1.0, 0.0), conditions, {})
 
 
 def assert_all_get_their_own(suggester, sessions=SESSIONS):
@@ -73,7 +72,5 @@ def test_with_counts_and_a_ranker():
     suggester = Suggester(TABLE)
     described = list(suggester.describe(SESSIONS))
     asked = [RNG.choice(each.candidates or [SimpleNamespace(text="")]).text for each in described]
-    lasts = [session[-1] for session in SESSIONS]
-    numbers = list(range(len(SESSIONS)))
-    fitted = fit_ranker(described, asked, lasts, numbers, suggester.conditions, folds=2)
+    fitted = fit_ranker(described, asked, range(len(SESSIONS)), suggester.conditions, folds=2)
     assert_all_get_their_own(Suggester(TABLE, ranker=fitted.ranker))

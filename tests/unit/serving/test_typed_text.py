@@ -25,7 +25,7 @@ from mtn_serving.commands.count_next import main as count_next
 from mtn_serving.commands.suggest import answer_in_json, answer_lines, answer_test
 from mtn_serving.conditions import conditions_of
 from mtn_serving.next_queries import NextQueries
-from mtn_serving.ranker import Ranker, Weights
+from mtn_serving.ranker import Calibration, Ranker
 from mtn_serving.request import as_line, has_query
 from mtn_serving.suggester import Suggester
 
@@ -114,7 +114,7 @@ def test_counts_keep_the_settings_of_their_text(tmp_path, settings):
 
 def ranker_of(settings, folder=None):
     conditions = conditions_of(False, True, text=settings)
-    return Ranker({}, Weights(1, 0, (0,) * 4, (0,) * 4), conditions, {}, folder)
+    return Ranker(None, Calibration(1.0, 0.0), conditions, {}, folder)
 
 
 @pytest.mark.parametrize("known", [(True, False), (False, True), (True, True)])
