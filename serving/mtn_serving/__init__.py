@@ -10,11 +10,13 @@ typed_words            which words and pairs of neighbouring words people typed
 edits, word_changes    the last query with words changed as people change them
 baselines              copying and counting, which any model should beat
 display_rules          what may be shown, whichever source it is from
+abuse                  queries that are never shown nor answered
 personal_data          text that may tell who somebody is
 features               what a ranker knows of a candidate
 ranker, fitting        which candidates are likely, learned on validation text
-list_rules             from likely candidates to a list
+list_rules             which candidates belong in a list
 conditions             which parts a ranker was fitted with
+fingerprints           texts that are known again and not kept
 text_pool              many texts in two arrays
 ranked_lists           many lists of numbers with their counts, in three arrays
 kept_folder            folders of results: a header, checksums, whole or not at all

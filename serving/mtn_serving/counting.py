@@ -13,6 +13,7 @@ from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_pairs import Pair
 from mtn_preprocess.text.text_settings import TextSettings
 
+from .fingerprints import fingerprints
 from .next_queries import Followers, NextQueries, context_key
 from .ranked_lists import RankedLists
 from .text_pool import TextPool
@@ -157,6 +158,9 @@ class _Tally:
             "asked": popularity,
             "asked_next": _renumbered(asked_next, new),
             **_people(counted, _renumbered(users, new)),
+            "left_out": fingerprints(
+                query for query, number in zip(self.numbers, new.tolist()) if number == _NONE
+            ),
             **{name: getattr(typed, name) for name in typed.types()},
             "shown": np.asarray(shown, dtype=np.uint32),
             **TextPool.in_order(forms[pool[number]] for number in shown).arrays("forms"),

@@ -4,6 +4,7 @@
                     each of its words and of its pairs of neighbouring words
     block list      it has none of the words and patterns that somebody listed
     explicit        it has an explicit word only if the session has one, too
+    abuse           neither it nor the session looks for sexual material of minors
     personal data   it has no e-mail address, long number or personal part of a page's address
 
 What the person typed is excepted from the first and the last: it is shown to nobody else.
@@ -17,6 +18,7 @@ from mtn_preprocess.text.block_lists import block_list, read_block_list
 from mtn_preprocess.text.text_settings import AOL, TextSettings
 from mtn_preprocess.text.typed_queries import in_lower_case, normalise
 
+from .abuse import looks_for_abuse
 from .candidates import Candidate
 from .next_queries import NextQueries
 from .personal_data import has_personal_data
@@ -25,10 +27,11 @@ MIN_USERS = 2  # by default, where users are known
 ALLOW = "allow"
 EXPLICIT_WORDS = Path(__file__).with_name("explicit_words.txt")
 
-FEW_USERS, BLOCK_LIST, EXPLICIT, PERSONAL_DATA = REASONS = (
+FEW_USERS, BLOCK_LIST, EXPLICIT, ABUSE, PERSONAL_DATA = REASONS = (
     "few users",
     "block list",
     "explicit",
+    "abuse",
     "personal data",
 )
 
@@ -104,7 +107,9 @@ class DisplayFilter:
     ) -> None:
         self.rules, self.table = rules, table
         self.min_users = _min_users(rules.min_users, table)
-        entries = read_block_list(EXPLICIT_WORDS) if rules.explicit is None else rules.explicit
+        bundled = read_block_list(EXPLICIT_WORDS)
+        entries = bundled if rules.explicit is None else rules.explicit
+        self._has_bundled_word = _on_normalised(block_list(bundled), bundled)
         # Signs never hide a word here, whatever the character rule leaves of them: `x.com`.
         self._is_explicit = _on_normalised(block_list(entries), entries)
         if text is None:  # of other makers: it may have any character
@@ -124,9 +129,10 @@ class DisplayFilter:
             held_back: is added how many were held back for each of REASONS
         """
         is_explicit_session = any(map(self._is_explicit, own.session))
+        is_abuse = any(map(self._looks_for_abuse, own.session))
         kept: List[Candidate] = []
         for candidate in candidates:
-            reason = self._reason(candidate.text, own, is_explicit_session)
+            reason = ABUSE if is_abuse else self._reason(candidate.text, own, is_explicit_session)
             if reason is None:
                 kept.append(candidate)
             elif held_back is not None:
@@ -135,6 +141,8 @@ class DisplayFilter:
 
     def _reason(self, text: str, own: OwnText, is_explicit_session: bool) -> Optional[str]:
         """Of REASONS, or None for what may be shown."""
+        if self._looks_for_abuse(text):
+            return ABUSE
         if self._is_blocked(text):
             return BLOCK_LIST
         if not is_explicit_session and self._is_explicit(text):
@@ -144,6 +152,9 @@ class DisplayFilter:
         if not self.rules.personal_data and self._has_personal_data(text):
             return PERSONAL_DATA
         return None if self._asked_by_enough(text, own) else FEW_USERS
+
+    def _looks_for_abuse(self, text: str) -> bool:
+        return looks_for_abuse(normalise(text, AOL), self._has_bundled_word)
 
     def _has_personal_data(self, text: str) -> bool:
         """In the text, or in the form in which it would be shown."""
@@ -158,6 +169,8 @@ class DisplayFilter:
         if number is not None:
             people = table.users_of(number) if table.has_users else int(table.asked[number])
             return max(people, 1) >= least  # somebody did ask it
+        if table.was_left_out(text):
+            return False
         words = text.split()
         return all(word in own.words or table.knows_word(word, least) for word in words) and all(
             pair in own.word_pairs or table.knows_word_pair(*pair, least)

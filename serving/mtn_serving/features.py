@@ -61,6 +61,7 @@ NAMES = (
     "like_last",
     "starts_with_last",
     "last_starts_with_it",
+    "from_session",
 )
 
 # Fields of a candidate, and what they are called here.
@@ -93,7 +94,7 @@ def features(
         _of_counts(columns, session, texts, table)
     if scores is not None and candidates:
         _of_model(columns, texts, scores)
-    _of_words(columns, session, texts)
+    _of_words(columns, session, texts, table)
     _of_made_up(columns)
     return np.stack([columns[name] for name in NAMES], axis=1)
 
@@ -200,7 +201,16 @@ def _agreement(texts: Sequence[str], score: np.ndarray) -> np.ndarray:
     return (2 * shared / (words[:, None] + words[None])) @ weights
 
 
-def _of_words(columns: Dict[str, np.ndarray], session: Sequence[str], texts: Sequence[str]) -> None:
+def _of_words(
+    columns: Dict[str, np.ndarray],
+    session: Sequence[str],
+    texts: Sequence[str],
+    table: Optional[NextQueries],
+) -> None:
+    """`from_session` is how much of what a candidate says is said in the session.
+
+    A word says the more, the fewer people type it: `hotels` says little, `reykjavik` much.
+    """
     last_query = session[-1]
     last = set(last_query.split())
     earlier = set(" ".join(session[:-1]).split()) - last
@@ -220,10 +230,15 @@ def _of_words(columns: Dict[str, np.ndarray], session: Sequence[str], texts: Seq
                 2 * len(trigrams & last_trigrams) / (len(trigrams) + len(last_trigrams)),
                 text.startswith(last_query + " "),
                 last_query.startswith(text + " "),
+                _weight(words & (last | earlier), table) / _weight(words, table),
             )
         )
     for name, column in zip(NAMES[NAMES.index("words") :], np.array(rows, np.float32).T):
         columns[name][:] = column
+
+
+def _weight(words: Set[str], table: Optional[NextQueries]) -> float:
+    return sum(1.0 if table is None else table.word_weight(word) for word in words)
 
 
 def _trigrams(text: str) -> Set[str]:

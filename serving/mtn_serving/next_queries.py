@@ -7,6 +7,7 @@ which queries have which word, how people change a query, and which words they t
 """
 
 from functools import cached_property, partial
+from math import log
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
@@ -16,6 +17,7 @@ from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.text_settings import settings_of
 
 from .array_folder import file_of, open_arrays, save_arrays
+from .fingerprints import is_among
 from .kept_folder import HEADER, Kind
 from .ranked_lists import RankedLists
 from .text_pool import TextPool
@@ -29,7 +31,9 @@ _SHOWN = {"shown": "<u4", **TextPool.types("forms")}
 # How many people asked each query, and each after its context: empty where that is not known.
 _USERS = {"users": "<u4", "follower_users": "<u4"}
 _PEOPLE = {**_USERS, **TypedWords.types()}
-_TYPES = {**_PLAIN, **_SHOWN, **_PEOPLE}
+# Queries that too few people asked: known again, never told.
+_LEFT_OUT = {"left_out": "<u8"}
+_TYPES = {**_PLAIN, **_SHOWN, **_PEOPLE, **_LEFT_OUT}
 for _name in _POOLS:
     _TYPES.update(TextPool.types(_name))
 for _name in _LISTS:
@@ -139,6 +143,7 @@ class NextQueries(Followers):
         self.shown = arrays["shown"]
         self.forms = TextPool.from_arrays(arrays, "forms", damaged)  # not sorted
         self.users = arrays["users"]  # how many people asked each query, where users are known
+        self.left_out = arrays["left_out"]
         # None for tables that earlier code wrote: their headers say nothing of users.
         self.typed_words: Optional[TypedWords] = None
         if "users" in facts:
@@ -167,6 +172,18 @@ class NextQueries(Followers):
         """How many people asked a query in training; 0 where users are not known."""
         return int(self.users[number]) if self.has_users else 0
 
+    def was_left_out(self, query: str) -> bool:
+        """Whether somebody asked it in training, but too few people did."""
+        return is_among(query, self.left_out)
+
+    def word_weight(self, word: str) -> float:
+        """The more, the fewer people typed it (inverse frequency); 1 for all where nobody knows."""
+        typed = self.typed_words
+        if typed is None:
+            return 1.0
+        everybody = self.facts["users"] or self.total_asked
+        return 0.1 + log((everybody + 1) / (min(typed.users_of_word(word), everybody) + 1))
+
     def knows_word(self, word: str, min_users: int = 1) -> bool:
         """Whether so many people typed it, in any query; False in tables of earlier code.
 
@@ -182,7 +199,9 @@ class NextQueries(Followers):
 
     def save(self, folder: Path) -> None:
         arrays = {name: np.empty(0) for name in _PEOPLE}
-        arrays.update({name: getattr(self, name) for name in (*_PLAIN, "shown", "users")})
+        arrays.update(
+            {name: getattr(self, name) for name in (*_PLAIN, "shown", "users", "left_out")}
+        )
         if self.follower_users is not None:
             arrays["follower_users"] = self.follower_users.counts
         if self.typed_words is not None:
@@ -198,7 +217,9 @@ class NextQueries(Followers):
         Args:
             verify: read all of it first, and compare it with what was written
         """
-        header, arrays = open_arrays(Path(folder), KIND, _TYPES, verify, (_SHOWN, _PEOPLE))
+        header, arrays = open_arrays(
+            Path(folder), KIND, _TYPES, verify, (_SHOWN, _PEOPLE, _LEFT_OUT)
+        )
         alike = dict(_ALIKE)
         if "users" in header:
             alike.update(_TYPED_ALIKE)

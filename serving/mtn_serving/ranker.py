@@ -1,6 +1,6 @@
 """One ranker for the candidates of every source: how likely is each of them the next query?
 
-A list is in the order of that probability, but for what `list_rules` moves.
+A list is in the order of that probability, without what `list_rules` leaves out.
 """
 
 from pathlib import Path
@@ -14,7 +14,7 @@ from mtn_preprocess.text.text_settings import settings_of
 from .conditions import Conditions
 from .features import NAMES
 from .kept_folder import HEADER, Kind, new_folder, read_file, read_header
-from .list_rules import arrange
+from .list_rules import belongs
 
 LEARNER = "learner.txt"
 KIND = Kind("ranker", 4, "mtn-fit-ranker", frozenset({LEARNER}))
@@ -22,8 +22,7 @@ KIND = Kind("ranker", 4, "mtn-fit-ranker", frozenset({LEARNER}))
 
 class Ranked(NamedTuple):
     row: int  # of the features
-    probability: float  # that it is the next query; falls among rows of one rule
-    rule: str  # of `list_rules.RULES`
+    probability: float  # that it is the next query
 
 
 class Calibration(NamedTuple):
@@ -60,7 +59,7 @@ class Ranker:
         self.header = Path(folder or "") / HEADER
 
     def order(self, features: np.ndarray) -> List[Ranked]:
-        """(candidates, NAMES) -> all rows, best first."""
+        """(candidates, NAMES) -> those of a list, best first."""
         return order(features, self.calibration.probabilities(self.learner.predict(features)))
 
     def save(self, folder: Path) -> None:
@@ -98,17 +97,15 @@ class Ranker:
 
 
 def order(features: np.ndarray, probabilities: np.ndarray) -> List[Ranked]:
-    """All rows, best first; of equals, the first row comes first.
+    """The rows of a list, best first; of equals, the first row comes first.
 
     Args:
         features: (candidates, NAMES)
         probabilities: (candidates,)
     """
+    wanted = belongs(features)
     likeliest = np.argsort(-probabilities, kind="stable").tolist()
-    return [
-        Ranked(each.row, float(probabilities[each.row]), each.rule)
-        for each in arrange(features, likeliest)
-    ]
+    return [Ranked(row, float(probabilities[row])) for row in likeliest if wanted[row]]
 
 
 def _with_tuples(fields: Dict[str, Any]) -> Dict[str, Any]:

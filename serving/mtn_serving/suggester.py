@@ -46,6 +46,7 @@ from .session_checks import (
     check_sessions,
 )
 
+LIKELY = "likely"  # as the ranker has it
 IN_TURN = "in turn"  # one source after the other
 
 _BATCH_SIZE = 32  # sessions in one batch
@@ -55,11 +56,9 @@ Item = TypeVar("Item")
 
 class Suggestion(NamedTuple):
     text: str  # to be shown: as most people typed it, where that is known
-    score: float  # falls among the suggestions of one list and one rule
+    score: float  # falls from one suggestion to the next; of a ranker, a probability
     source: str  # see `candidates.SOURCES`
-    rule: (
-        str  # by which it stands where it does: of `list_rules.RULES`, or IN_TURN without a ranker
-    )
+    rule: str  # of its place: LIKELY, or IN_TURN without a ranker
     query: str  # as prepared text has it: what is scored
 
 
@@ -263,7 +262,7 @@ class Suggester:
             return []
         candidates = described.candidates
         return [
-            _suggestion(candidates[each.row], each.probability, each.rule)
+            _suggestion(candidates[each.row], each.probability, LIKELY)
             for each in self.ranker.order(described.features)
         ]
 

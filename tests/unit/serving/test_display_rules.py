@@ -71,6 +71,15 @@ def test_a_query_of_one_person_is_not_shown_for_its_words():
     assert shown(["red tea"], table=TABLES[1]) == ([], {"few users": 1})
 
 
+def test_nor_by_pairs_of_words_that_others_typed():
+    """Two people typed `a b` and two `b c`; one asked `a b c`, which the table does not hold."""
+    sessions = [["a b", "b c"], ["a b", "b c"], ["a b", "a b c"]]
+    table = table_of(sessions, users=[1, 2, 3], min_users=2)
+    assert table.queries.find("a b c") is None and table.was_left_out("a b c")
+    assert not table.was_left_out("a b")
+    assert shown(["a b c", "a b"], table=table) == (["a b"], {"few users": 1})
+
+
 def test_three_people_where_two_asked():
     assert shown(["red car"], rules=DisplayRules(min_users=3)) == ([], {"few users": 1})
 

@@ -75,7 +75,7 @@ def test_it_learns_to_go_back():
     asked = [session[1] for session in sessions]
     ranker = fit_ranker(described, asked, range(300), suggester.conditions).ranker
     found = Suggester(suggester.table, ranker=ranker).suggest(["old one", "older", "newest thing"])
-    assert (found[0].text, found[0].source, found[0].rule) == ("older", "session", "first")
+    assert (found[0].text, found[0].source, found[0].rule) == ("older", "session", "likely")
     assert "newest thing" not in [each.text for each in found]
 
 

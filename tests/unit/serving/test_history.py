@@ -24,7 +24,7 @@ from mtn_serving.history import (
     own_queries,
     past_of,
 )
-from mtn_serving.list_rules import arrange
+from mtn_serving.list_rules import belongs
 from mtn_serving.request import MAX_HISTORY, Request, read_request
 from mtn_serving.suggester import Suggester
 
@@ -133,17 +133,15 @@ def test_features_of_a_stranger():
         assert all(found[name] == [0] for name in set(found) - unknown)
 
 
-def test_own_queries_may_have_the_first_places():
-    """They share no word with the session, and nobody asked them after it: of a stranger, they are
-    stray, and made up at that."""
+def test_own_queries_belong_in_a_list():
+    """They share no word with the session, and nobody asked them after it."""
     candidates = [Candidate(text, "history", own=place) for place, text in enumerate("abcde")]
 
-    def rules(history):
-        rows = features(["x"], candidates, TABLE, None, past_of(history, "x"))
-        return [each.rule for each in arrange(rows, range(5))]
+    def belong(history):
+        return belongs(features(["x"], candidates, TABLE, None, past_of(history, "x"))).tolist()
 
-    assert rules(HISTORY) == ["first"] * 3 + ["likely"] * 2
-    assert rules([]) == ["made up"] * 5
+    assert belong(HISTORY) == [True] * 5
+    assert belong([]) == [False] * 5
 
 
 # --- requests -------------------------------------------------------------------------------------
@@ -241,7 +239,7 @@ def test_histories_do_not_leak():
 def test_a_ranker_learns_from_histories_and_serves_strangers():
     """People ask what they themselves asked after `x` before, whatever others did."""
     need_lightgbm()
-    suggester = Suggester(table_of([["x", "counted"], ["x", "p0"], ["x", "p1"]]))
+    suggester = Suggester(table_of([["x", "counted"], ["x", "p0"], ["x", "p1"]] * 2))
     own = [f"p{number % 7}" for number in range(300)]
     past = [[["x", each], ["y", "noise"], ["y", "noise"]] for each in own]
     sessions = [["x"]] * 300

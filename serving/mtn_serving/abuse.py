@@ -1,0 +1,26 @@
+"""Queries that look for sexual material of minors: never shown, and never answered.
+
+A word for minors beside a sexual one. The list is short, in English, and cannot be switched off.
+"""
+
+import re
+from typing import Callable
+
+_MINORS = re.compile(
+    r"(?<!\S)(child|children|kids?|kiddie|kiddy|toddlers?|infants?|minors?|school ?(girl|boy)s?|"
+    r"(little|young|small) (girl|boy)s?|(1[0-7]|[0-9]) (yr|yrs|year|years) olds?)(?!\S)"
+)
+_PRETEENS = re.compile(r"(?<!\S)(pre ?teens?|under ?age|lolitas?|loli)(?!\S)")
+_SEXUAL = re.compile(r"(?<!\S)(nudes?|naked|topless|sexy|erotica?)(?!\S)")
+_PICTURES = re.compile(r"(?<!\S)(models?|pics?|pictures?|photos?|galler(y|ies)|videos?|bbs)(?!\S)")
+
+
+def looks_for_abuse(query: str, is_explicit: Callable[[str], bool]) -> bool:
+    """Args:
+    query: normalised
+    is_explicit: whether a text has a word of the bundled list
+    """
+    sexual = _SEXUAL.search(query) is not None or is_explicit(query)
+    if _PRETEENS.search(query):
+        return sexual or _PICTURES.search(query) is not None
+    return sexual and _MINORS.search(query) is not None
