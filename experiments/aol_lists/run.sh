@@ -60,6 +60,7 @@ suggest() {
         --valid "$text/valid" --output "$ranker"
     parts+=(--ranker "$ranker" --test "$text/$subset")
     keep "$answers/strangers.log" "$bin/mtn-suggest" "${parts[@]}" --no-history
+    keep "$answers/strangers-long.log" "$bin/mtn-suggest" "${parts[@]}" --no-history --unrelated
     keep "$answers/known.log" "$bin/mtn-suggest" "${parts[@]}"
     keep "$answers/model.log" "$bin/fairseq-generate" "$data" "${plugin[@]}" --cpu --beam 10 \
         --nbest 10 --batch-size 64 --gen-subset "$subset" --path "$model/checkpoint_best.pt"
@@ -77,10 +78,11 @@ baselines() {
 
 score() {
     local systems=() lists=() name
-    for name in echo last session back back-first pecos model strangers personal known; do
+    for name in echo last session back back-first pecos model strangers strangers-long \
+        personal known; do
         [ -e "$answers/$name.log" ] && systems+=("$name=$answers/$name.log")
     done
-    for name in back model strangers known; do lists+=("$name=$answers/$name.log"); done
+    for name in back model strangers strangers-long known; do lists+=("$name=$answers/$name.log"); done
     keep "$answers/scores.txt" "$bin/mtn-evaluate" "${systems[@]}" --test "$text/$subset" \
         --train "$text/train" --baseline back --baseline personal --json "$answers/scores.json"
     keep "$answers/shares.txt" "$bin/mtn-judge" shares "${lists[@]}" --test "$text/$subset" \

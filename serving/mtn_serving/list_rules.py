@@ -7,8 +7,11 @@ Lists read by eye are spoiled by two kinds:
                  query: mostly what everybody asks at any time, such as the names of large sites
 
 Made-up text is shown only where the model finds it likelier than all that people asked. Unrelated
-text is not shown: a short list helps more than a long one that is the same for everybody.
+text is not shown: a short list helps more than a long one that is the same for everybody. Who wants
+long lists may have it behind the rest.
 """
+
+from typing import List, Sequence
 
 import numpy as np
 
@@ -18,10 +21,19 @@ MIN_FROM_SESSION = 0.5  # of what it says; see `features`
 MIN_PEOPLE_AFTER = 2  # who asked it after the last query
 
 
-def belongs(features: np.ndarray) -> np.ndarray:
-    """(candidates, NAMES) -> (candidates,) bool."""
+def arrange(features: np.ndarray, ranked: Sequence[int], unrelated: bool = False) -> List[int]:
+    """The rows of a list.
+
+    Args:
+        features: (candidates, NAMES)
+        ranked: rows of it, likeliest first
+        unrelated: whether that is shown, too
+    """
     made_up = (_of(features, "made_up") == 1) & ~(_of(features, "above_asked") > 0)
-    return _related(features) & ~made_up
+    related = _related(features)
+    asked = [row for row in ranked if not made_up[row]]
+    behind = [row for row in asked if not related[row]] if unrelated else []
+    return [row for row in asked if related[row]] + behind
 
 
 def _related(features: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from mtn_preprocess.text.text_settings import settings_of
 from .conditions import Conditions
 from .features import NAMES
 from .kept_folder import HEADER, Kind, new_folder, read_file, read_header
-from .list_rules import belongs
+from .list_rules import arrange
 
 LEARNER = "learner.txt"
 KIND = Kind("ranker", 4, "mtn-fit-ranker", frozenset({LEARNER}))
@@ -58,9 +58,10 @@ class Ranker:
         self.conditions, self.facts = conditions, facts
         self.header = Path(folder or "") / HEADER
 
-    def order(self, features: np.ndarray) -> List[Ranked]:
+    def order(self, features: np.ndarray, unrelated: bool = False) -> List[Ranked]:
         """(candidates, NAMES) -> those of a list, best first."""
-        return order(features, self.calibration.probabilities(self.learner.predict(features)))
+        probabilities = self.calibration.probabilities(self.learner.predict(features))
+        return order(features, probabilities, unrelated)
 
     def save(self, folder: Path) -> None:
         text = self.conditions.text
@@ -96,16 +97,17 @@ class Ranker:
         return cls(learner, calibration, conditions._replace(text=fitted_on), header, folder)
 
 
-def order(features: np.ndarray, probabilities: np.ndarray) -> List[Ranked]:
+def order(features: np.ndarray, probabilities: np.ndarray, unrelated: bool = False) -> List[Ranked]:
     """The rows of a list, best first; of equals, the first row comes first.
 
     Args:
         features: (candidates, NAMES)
         probabilities: (candidates,)
+        unrelated: see `list_rules`
     """
-    wanted = belongs(features)
     likeliest = np.argsort(-probabilities, kind="stable").tolist()
-    return [Ranked(row, float(probabilities[row])) for row in likeliest if wanted[row]]
+    rows = arrange(features, likeliest, unrelated)
+    return [Ranked(row, float(probabilities[row])) for row in rows]
 
 
 def _with_tuples(fields: Dict[str, Any]) -> Dict[str, Any]:

@@ -82,6 +82,8 @@ class Suggester:
         without: sources to leave out; None for those that the ranker was fitted without
         beam: hypotheses of the model; None for as many as the ranker was fitted with, or 30
         rules: what may be shown
+        unrelated: whether a ranked list has, behind the rest, what has nothing to do with the
+            session
     """
 
     def __init__(
@@ -92,8 +94,10 @@ class Suggester:
         without: Optional[Sequence[str]] = None,
         beam: Optional[int] = None,
         rules: DisplayRules = DEFAULT_RULES,
+        unrelated: bool = False,
     ) -> None:
         self.table, self.trained, self.ranker = table, trained, ranker
+        self.unrelated = unrelated
         self._texts = _texts_of(table, trained, ranker)
         text = agreed_settings(self._texts)
         self.reader = SessionReader(text)
@@ -123,6 +127,7 @@ class Suggester:
         block_list: Optional[Union[str, Path]] = None,
         explicit: Optional[Union[str, Path]] = None,
         personal_data: Optional[str] = None,
+        unrelated: bool = False,
     ) -> "Suggester":
         """From a checkpoint and its data folder, a table and a ranker, as far as they are given.
 
@@ -144,6 +149,7 @@ class Suggester:
             without,
             beam,
             rules,
+            unrelated,
         )
 
     def check_text(self, prefix: str) -> None:
@@ -263,7 +269,7 @@ class Suggester:
         candidates = described.candidates
         return [
             _suggestion(candidates[each.row], each.probability, LIKELY)
-            for each in self.ranker.order(described.features)
+            for each in self.ranker.order(described.features, self.unrelated)
         ]
 
     def _shown(self, suggestion: Suggestion, session: Session) -> Suggestion:

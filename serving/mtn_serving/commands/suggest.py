@@ -83,6 +83,12 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         "--ranker", metavar="FOLDER", help="of mtn-fit-ranker; without it, one source after another"
     )
     add(
+        "--unrelated",
+        action="store_true",
+        help="behind the rest of a ranked list, suggest what has nothing to do with the session, "
+        "too: long lists and more hits, most of them popular queries",
+    )
+    add(
         "--test",
         metavar="PREFIX",
         help="PREFIX.session, PREFIX.next: answer all of its pairs; PREFIX.history, where it "
@@ -113,7 +119,8 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         parser.error("--json answers lines, and mtn-evaluate reads what --test prints: give one")
     if args.test is None and args.no_history:
         parser.error("--no-history is for --test: give sessions without <session>")
-    suggester = suggester_of(parser, args, args.ranker, args.verify or args.test is not None)
+    verify = args.verify or args.test is not None
+    suggester = suggester_of(parser, args, args.ranker, verify, args.unrelated)
     with standard_output() as out:
         if args.test is not None:
             answer_test(suggester, args.test, args.nbest, out, not args.no_history)

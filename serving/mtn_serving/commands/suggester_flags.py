@@ -73,6 +73,7 @@ def suggester_of(
     args: argparse.Namespace,
     ranker: Optional[str] = None,
     verify: bool = True,
+    unrelated: bool = False,
 ) -> Suggester:
     """Args:
     verify: whether all of the table of counts is read first, as long work is worth
@@ -94,6 +95,7 @@ def suggester_of(
         block_list=args.block_list,
         explicit=args.explicit,
         personal_data=args.personal_data,
+        unrelated=unrelated,
     )
     if not suggester.sources:
         parser.error("nothing to suggest from: --without leaves no source")

@@ -24,7 +24,7 @@ from mtn_serving.history import (
     own_queries,
     past_of,
 )
-from mtn_serving.list_rules import belongs
+from mtn_serving.list_rules import arrange
 from mtn_serving.request import MAX_HISTORY, Request, read_request
 from mtn_serving.suggester import Suggester
 
@@ -138,10 +138,11 @@ def test_own_queries_belong_in_a_list():
     candidates = [Candidate(text, "history", own=place) for place, text in enumerate("abcde")]
 
     def belong(history):
-        return belongs(features(["x"], candidates, TABLE, None, past_of(history, "x"))).tolist()
+        rows = features(["x"], candidates, TABLE, None, past_of(history, "x"))
+        return arrange(rows, range(5))
 
-    assert belong(HISTORY) == [True] * 5
-    assert belong([]) == [False] * 5
+    assert belong(HISTORY) == [0, 1, 2, 3, 4]
+    assert belong([]) == []
 
 
 # --- requests -------------------------------------------------------------------------------------

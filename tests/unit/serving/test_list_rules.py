@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mtn_serving.features import NAMES
-from mtn_serving.list_rules import MIN_FROM_SESSION, belongs
+from mtn_serving.list_rules import MIN_FROM_SESSION, arrange
 
 # What the rules look at, of a candidate that has nothing to do with the session.
 STRAY = {
@@ -27,9 +27,15 @@ def rows_of(*candidates):
     return rows
 
 
-def test_related_and_unrelated():
-    assert belongs(rows_of(STRAY, RELATED, MADE_UP)).tolist() == [False, True, False]
-    assert belongs(rows_of()).tolist() == []
+def is_shown(candidate):
+    return arrange(rows_of(candidate), [0]) == [0]
+
+
+def test_related_ones_in_their_order():
+    rows = rows_of(STRAY, RELATED, MADE_UP, RELATED)
+    assert arrange(rows, [3, 2, 0, 1]) == [3, 1]
+    assert arrange(rows, [0, 1, 2, 3], unrelated=True) == [1, 3, 0]
+    assert arrange(rows_of(), []) == []
 
 
 @pytest.mark.parametrize(
@@ -47,17 +53,17 @@ def test_what_is_related(what):
 
     Not a number: there are no counts.
     """
-    assert belongs(rows_of({**STRAY, **what})).tolist() == [True]
+    assert is_shown({**STRAY, **what})
 
 
 @pytest.mark.parametrize("what", [{"from_session": 0.49}, {"people_after": 1}, {}])
 def test_what_is_not(what):
-    assert belongs(rows_of({**STRAY, **what})).tolist() == [False]
+    assert not is_shown({**STRAY, **what})
 
 
 @pytest.mark.parametrize("above_asked, shown", [(0.01, True), (0.0, False), (np.nan, False)])
 def test_made_up_text_must_be_likelier_than_all_that_people_asked(above_asked, shown):
     """Not a number: there is no model."""
     likely = {**MADE_UP, "above_asked": above_asked}
-    assert belongs(rows_of(likely)).tolist() == [shown]
-    assert belongs(rows_of({**likely, "from_session": 0})).tolist() == [False]
+    assert is_shown(likely) == shown
+    assert not is_shown({**likely, "from_session": 0})

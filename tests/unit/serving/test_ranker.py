@@ -38,6 +38,8 @@ def test_each_row_of_a_list_has_its_probability():
         Ranked(row, pytest.approx(likely[row])) for row in (1, 0, 2)
     ]
     assert [each.row for each in ranker.order(rows_of(RELATED, STRAY, RELATED))] == [0, 2]
+    all_rows = ranker.order(rows_of(RELATED, STRAY, RELATED), unrelated=True)
+    assert [each.row for each in all_rows] == [0, 2, 1]
 
 
 def test_saved_and_loaded_it_gives_the_same(tmp_path):
