@@ -31,7 +31,7 @@ keep() {
 prepare() {  # sessions of 2 to 10 queries to learn from, the paper's 3 to 5 to be judged by
     [ -d "$text" ] || "$bin/mtn-log-to-sessions" "$log" --split-by "$split" --split 80,10,10 \
         --train-queries 2,10 --users --past 50 --output "$text"
-    [ -e "$data/complete" ] && return
+    [ ! -e "$data/complete" ] || return 0
     "$bin/fairseq-preprocess" "${plugin[@]}" --source-lang session --target-lang next \
         --joined-dictionary --thresholdsrc 5 --trainpref "$text/train" --validpref "$text/valid" \
         --testpref "$text/test" --destdir "$data"
@@ -39,7 +39,7 @@ prepare() {  # sessions of 2 to 10 queries to learn from, the paper's 3 to 5 to 
 }
 
 train() {
-    [ -e "$model/complete" ] && return
+    [ ! -e "$model/complete" ] || return 0
     "$bin/fairseq-train" "$data" "${plugin[@]}" --arch mtn --level-layers 2,1 --copy-attention \
         --query-projection vector --share-decoder-input-output-embed \
         --encoder-embed-dim "$width" --encoder-ffn-embed-dim $((2 * width)) \
@@ -80,7 +80,7 @@ score() {
     local systems=() lists=() name
     for name in echo last session back back-first pecos model strangers strangers-long \
         personal known; do
-        [ -e "$answers/$name.log" ] && systems+=("$name=$answers/$name.log")
+        [ ! -e "$answers/$name.log" ] || systems+=("$name=$answers/$name.log")
     done
     for name in back model strangers strangers-long known; do lists+=("$name=$answers/$name.log"); done
     keep "$answers/scores.txt" "$bin/mtn-evaluate" "${systems[@]}" --test "$text/$subset" \
@@ -95,5 +95,10 @@ for split; do
     text=$folder/text data=$folder/data-bin model=$folder/model
     counts=$folder/next-queries ranker=$folder/ranker
     mkdir -p "$answers"
-    prepare && train && suggest && baselines && score
+    # One by one: behind `&&`, a failure within a function would not stop the script.
+    prepare
+    train
+    suggest
+    baselines
+    score
 done
