@@ -157,7 +157,8 @@ def command(line: str, keep: Optional[Path] = None) -> None:
     if keep is None:
         subprocess.run(words, check=True, env=environment)
         return
-    with open(keep, "w", encoding="utf-8") as log, subprocess.Popen(
+    partial = keep.with_name(keep.name + ".part")  # a file that is there is whole
+    with open(partial, "w", encoding="utf-8") as log, subprocess.Popen(
         words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         for output in process.stdout:
@@ -165,7 +166,9 @@ def command(line: str, keep: Optional[Path] = None) -> None:
             if any(mark in output for mark in PROGRESS):
                 print("  " + output.split(" | INFO | ")[-1].strip()[:150], flush=True)
     if process.returncode:
-        sys.exit(f"failed; the last lines of {keep}:\n" + "".join(keep.open().readlines()[-15:]))
+        last_lines = "".join(partial.open().readlines()[-15:])
+        sys.exit(f"failed; the last lines of {partial}:\n{last_lines}")
+    partial.replace(keep)
 
 
 def show_first_lines(path: Path, count: int) -> None:

@@ -56,7 +56,7 @@ train() {
 suggest() {
     local parts=(--model "$model/checkpoint_best.pt" --data "$data" --counts "$counts")
     [ -d "$counts" ] || "$bin/mtn-count-next" --train "$text/train" --output "$counts"
-    [ -d "$ranker" ] || keep "$folder/ranker.txt" "$bin/mtn-fit-ranker" "${parts[@]}" \
+    keep "$folder/ranker.txt" "$bin/mtn-fit-ranker" "${parts[@]}" \
         --valid "$text/valid" --output "$ranker"
     parts+=(--ranker "$ranker" --test "$text/$subset")
     keep "$answers/strangers.log" "$bin/mtn-suggest" "${parts[@]}" --no-history

@@ -21,8 +21,8 @@ class EndedHypotheses:
     Args:
         beam: hypotheses wanted per session
         first: the first ones to end, as in fairseq, in the place of the likeliest
-        length_power: hypotheses are ranked by likelihood, the sum of log probabilities, divided by
-            length to this power
+        length_power: the hypotheses wanted are the likeliest, by the sum of log probabilities; they
+            are ranked by that sum divided by length to this power
         eos: index of `</s>`
     """
 

@@ -36,6 +36,9 @@ def conditions_of(
         fitted: the conditions of the ranker
         text: of the parts that are at hand
     """
+    unknown = [source for source in without or () if source not in SOURCES]
+    if unknown:
+        raise InputError(f"no source {unknown[0]!r}", f"name some of {', '.join(SOURCES)}")
     if fitted is not None:
         beam = fitted.beam if beam is None else beam
         if without is None:

@@ -9,6 +9,8 @@ from typing import Any, Callable, List, NamedTuple, Sequence
 
 import numpy as np
 
+from mtn_preprocess.errors import InputError
+
 from .candidates import FIELD_OF, Candidate
 from .conditions import Conditions
 from .features import NAMES
@@ -76,6 +78,7 @@ def fit_ranker(
     progress: is told after each step
     """
     examples = _examples(described, next_queries)
+    _check_people(examples, person_of, folds)
     people = np.unique(person_of, return_inverse=True)[1]
     fold_of_person = np.random.RandomState(seed).permutation(people.max() + 1) % folds
     fold_of_pair = fold_of_person[people]
@@ -89,9 +92,19 @@ def fit_ranker(
             scores[here] = learner.predict(examples.features[here])
         progress("learners fitted", held_out + 1, folds + 1)
     calibration = _calibrate(scores, examples.is_next)
-    facts = {"pairs": len(described), "seed": seed}
+    facts = {"examples": len(described), "seed": seed}
     ranker = Ranker(learner, calibration, conditions, facts)
     return Fitted(ranker, examples, calibration.probabilities(scores))
+
+
+def _check_people(examples: Examples, person_of: Sequence[int], folds: int) -> None:
+    """Each learner must have something to learn from."""
+    with_candidates = np.asarray(person_of)[np.diff(examples.bounds) > 0]
+    if len(np.unique(with_candidates)) < folds:
+        raise InputError(
+            f"fewer than {folds} people have a candidate",
+            "add a model, counts of more text, or more validation text",
+        )
 
 
 def cross_validated_lists(

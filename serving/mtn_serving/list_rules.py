@@ -11,7 +11,7 @@ text is not shown: a short list helps more than a long one that is the same for 
 long lists may have it behind the rest.
 """
 
-from typing import List, Sequence
+from typing import List, NamedTuple, Sequence
 
 import numpy as np
 
@@ -20,8 +20,16 @@ from .features import NAMES
 MIN_FROM_SESSION = 0.5  # of what it says; see `features`
 MIN_PEOPLE_AFTER = 2  # who asked it after the last query
 
+# Why a suggestion stands where it does.
+LIKELY, UNRELATED = RULES = ("likely", "unrelated")
 
-def arrange(features: np.ndarray, ranked: Sequence[int], unrelated: bool = False) -> List[int]:
+
+class Placed(NamedTuple):
+    row: int
+    rule: str  # of RULES
+
+
+def arrange(features: np.ndarray, ranked: Sequence[int], unrelated: bool = False) -> List[Placed]:
     """The rows of a list.
 
     Args:
@@ -33,7 +41,10 @@ def arrange(features: np.ndarray, ranked: Sequence[int], unrelated: bool = False
     related = _related(features)
     asked = [row for row in ranked if not made_up[row]]
     behind = [row for row in asked if not related[row]] if unrelated else []
-    return [row for row in asked if related[row]] + behind
+    return [
+        *(Placed(row, LIKELY) for row in asked if related[row]),
+        *(Placed(row, UNRELATED) for row in behind),
+    ]
 
 
 def _related(features: np.ndarray) -> np.ndarray:

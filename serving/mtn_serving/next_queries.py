@@ -31,7 +31,7 @@ _SHOWN = {"shown": "<u4", **TextPool.types("forms")}
 # How many people asked each query, and each after its context: empty where that is not known.
 _USERS = {"users": "<u4", "follower_users": "<u4"}
 _PEOPLE = {**_USERS, **TypedWords.types()}
-# Queries that too few people asked: known again, never told.
+# Queries that too few people asked, as hashes: known again, not read.
 _LEFT_OUT = {"left_out": "<u8"}
 _TYPES = {**_PLAIN, **_SHOWN, **_PEOPLE, **_LEFT_OUT}
 for _name in _POOLS:

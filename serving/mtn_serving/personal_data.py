@@ -16,7 +16,7 @@ MIN_DIGITS = 7
 
 _DIGITS = re.compile(r"\d(?:[\s().+/-]*\d)*")
 _YEARS = re.compile(r"(?:19|20)\d\d(?:\D+(?:19|20)\d\d)*")
-_EMAIL = re.compile(r"[^\s@]+@[^\s@]+")
+_EMAIL = re.compile(r"[^\s@]@[^\s@]")  # any more would take quadratic time on long words
 _PERSONAL_PART = re.compile(
     r"\.\w+/~\w"  # a home page
     r"|[?&;](?:e?mail|user|user_?name|user_?id|uid|login|name|phone|ssn|pass\w*|token|sid)=\w"

@@ -22,7 +22,8 @@ KIND = Kind("ranker", 4, "mtn-fit-ranker", frozenset({LEARNER}))
 
 class Ranked(NamedTuple):
     row: int  # of the features
-    probability: float  # that it is the next query
+    probability: float  # that it is the next query; falls among rows of one rule
+    rule: str  # of `list_rules.RULES`
 
 
 class Calibration(NamedTuple):
@@ -106,8 +107,10 @@ def order(features: np.ndarray, probabilities: np.ndarray, unrelated: bool = Fal
         unrelated: see `list_rules`
     """
     likeliest = np.argsort(-probabilities, kind="stable").tolist()
-    rows = arrange(features, likeliest, unrelated)
-    return [Ranked(row, float(probabilities[row])) for row in rows]
+    return [
+        Ranked(each.row, float(probabilities[each.row]), each.rule)
+        for each in arrange(features, likeliest, unrelated)
+    ]
 
 
 def _with_tuples(fields: Dict[str, Any]) -> Dict[str, Any]:

@@ -51,7 +51,7 @@ def read_request(
         sessions = _not_empty([map(reader.query, session)])
     if not sessions:
         raise InputError("a session without a query", "give at least one")
-    earlier = _not_empty(map(reader.query, each) for each in (history or ())[-MAX_HISTORY:])
+    earlier = _not_empty(map(reader.query, each) for each in history or ())
     return Request(sessions[-1], tuple([*earlier, *sessions[:-1]][-MAX_HISTORY:]))
 
 

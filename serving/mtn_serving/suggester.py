@@ -46,7 +46,6 @@ from .session_checks import (
     check_sessions,
 )
 
-LIKELY = "likely"  # as the ranker has it
 IN_TURN = "in turn"  # one source after the other
 
 _BATCH_SIZE = 32  # sessions in one batch
@@ -56,9 +55,9 @@ Item = TypeVar("Item")
 
 class Suggestion(NamedTuple):
     text: str  # to be shown: as most people typed it, where that is known
-    score: float  # falls from one suggestion to the next; of a ranker, a probability
+    score: float  # falls among the suggestions of one rule; of a ranker, a probability
     source: str  # see `candidates.SOURCES`
-    rule: str  # of its place: LIKELY, or IN_TURN without a ranker
+    rule: str  # of its place: of `list_rules.RULES`, or IN_TURN without a ranker
     query: str  # as prepared text has it: what is scored
 
 
@@ -268,7 +267,7 @@ class Suggester:
             return []
         candidates = described.candidates
         return [
-            _suggestion(candidates[each.row], each.probability, LIKELY)
+            _suggestion(candidates[each.row], each.probability, each.rule)
             for each in self.ranker.order(described.features, self.unrelated)
         ]
 

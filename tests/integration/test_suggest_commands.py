@@ -10,7 +10,7 @@ from processes import BIN, PATIENCE, PLUGIN, ROOT, SMALL, prepared, run, train
 
 from mtn_evaluation import read_system
 from mtn_serving.candidates import HISTORY, SOURCES
-from mtn_serving.suggester import LIKELY
+from mtn_serving.list_rules import LIKELY
 
 LONGEST = {0: 12, 300: 40}  # tokens of a query
 words_only = pytest.mark.parametrize("parts", [0], indirect=True, ids=["words"])

@@ -11,8 +11,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Iterable, List
 
-import sentencepiece
-
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_text import escape, is_separator, unescape
 
@@ -44,6 +42,8 @@ class PieceEncoder:
     def __init__(self, model: Path) -> None:
         if not model.is_file():
             raise InputError("no such model", f"it is the {MODEL} of the prepared text", model)
+        import sentencepiece  # here: whoever puts pieces together does not need it
+
         try:
             self._model = sentencepiece.SentencePieceProcessor(model_file=str(model))
         except RuntimeError:

@@ -15,12 +15,11 @@ from mtn_preprocess.text.users import read_users
 from mtn_preprocess.text.word_pieces import decode_pieces
 
 from ..counting import MAX_CONTEXT, count_next_queries
+from ..display_rules import MIN_USERS
 from ..kept_folder import check_output
 from ..next_queries import KIND
 
 _say = notes_of("mtn-count-next")
-
-MIN_USERS = 2  # by default, where users are known
 
 
 def run(train: str, output: str, min_users: Optional[int], longest: int) -> None:

@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence
 
+from mtn_evaluation.people import people_of
 from mtn_evaluation.suggestion_scores import score_lists
 from mtn_preprocess.commands.interrupts import interruptible
 from mtn_preprocess.commands.notes import notes_of
@@ -12,7 +13,6 @@ from mtn_preprocess.commands.time_left import TimeLeft
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.standard_streams import standard_output
 from mtn_preprocess.text.session_pairs import Pair
-from mtn_preprocess.text.users import read_users
 
 from ..candidates import FIELD_OF
 from ..fitting import (
@@ -74,14 +74,8 @@ def run(
 
 def _people(valid: str, pairs: Sequence[Pair]) -> List[int]:
     """Whose pair each is; where people are not known, each session is a person."""
-    found = read_users(valid)
-    people = session_numbers(pairs) if found is None else list(found)
-    if len(people) != len(pairs):
-        raise InputError(
-            f"{len(people)} lines for {len(pairs)} pairs",
-            "line n must belong to pair n; prepare the text again",
-            Path(f"{valid}.user"),
-        )
+    found = people_of(valid, len(pairs))
+    people = session_numbers(pairs) if found is None else found
     if len(set(people)) < FOLDS:
         kind = "sessions" if found is None else "people"
         raise InputError(

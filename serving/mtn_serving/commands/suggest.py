@@ -71,9 +71,9 @@ def typed_lines() -> Iterator[str]:
 def main(argv: Optional[Sequence[str]] = None) -> None:
     parser = argparse.ArgumentParser(
         prog="mtn-suggest",
-        description="Suggest next queries from a model, from counts and from edits of the last "
-        "query, ranked; over a test text in the format of fairseq-generate, or for sessions from "
-        "the command line or standard input, one a line.",
+        description="Suggest next queries from a model, counts, edits of the last query, the "
+        "session and the person's past, ranked; over a test text in the format of "
+        "fairseq-generate, or for sessions from the command line or standard input, one per line.",
         epilog="Example: mtn-suggest --model checkpoints/checkpoint_best.pt --data data-bin "
         "--counts next-queries --ranker ranker --test text/test > suggest.log",
     )
@@ -119,6 +119,8 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         parser.error("--json answers lines, and mtn-evaluate reads what --test prints: give one")
     if args.test is None and args.no_history:
         parser.error("--no-history is for --test: give sessions without <session>")
+    if args.unrelated and args.ranker is None:
+        parser.error("--unrelated is for ranked lists: give --ranker")
     verify = args.verify or args.test is not None
     suggester = suggester_of(parser, args, args.ranker, verify, args.unrelated)
     with standard_output() as out:

@@ -7,6 +7,7 @@ from typing import Iterable, Iterator, List, Optional, Sequence, TextIO
 
 from mtn_evaluation.generate_log import write_suggestions
 from mtn_preprocess.commands.flag_types import at_least_1
+from mtn_preprocess.commands.interrupts import interruptible
 from mtn_preprocess.commands.notes import counted, notes_of
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.standard_streams import standard_output
@@ -66,6 +67,7 @@ def _histories(test: str, pairs: Sequence[Pair]) -> Iterator[List[List[str]]]:
     return histories_of(test, pairs)
 
 
+@interruptible
 def main(argv: Optional[Sequence[str]] = None) -> None:
     parser = argparse.ArgumentParser(
         prog="mtn-yardstick",

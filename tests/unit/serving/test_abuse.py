@@ -13,7 +13,17 @@ def candidates(*texts):
 
 
 @pytest.mark.parametrize(
-    "query", ["child porn", "kiddie sex", "preteen models", "nude little girls", "12 yr old nude"]
+    "query",
+    [
+        "child porn",
+        "childporn",
+        "kiddie sex",
+        "preteen models",
+        "nude little girls",
+        "12 yr old nude",
+        "12yo porn",
+        "<number> year old nude",
+    ],
 )
 @pytest.mark.parametrize("rules", [DisplayRules(), DisplayRules(explicit=(), personal_data=True)])
 def test_never_shown_and_never_answered(query, rules):
@@ -36,6 +46,7 @@ def test_never_shown_and_never_answered(query, rules):
         "25 year old wine",
         "naked juice",
         "schoolgirl costume",
+        "baby shower",
     ],
 )
 def test_other_queries_of_children(query):

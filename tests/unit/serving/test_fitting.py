@@ -79,6 +79,15 @@ def test_it_learns_to_go_back():
     assert "newest thing" not in [each.text for each in found]
 
 
+def test_each_learner_has_somebody_to_learn_from():
+    """Of five people, four have no candidate."""
+    need_lightgbm()
+    suggester = Suggester(TABLE)
+    described = [*suggester.describe([["x"]]), *[NO_CANDIDATES] * 4]
+    with pytest.raises(InputError, match="fewer than 5 people have a candidate"):
+        fit_ranker(described, ["a"] * 5, range(5), suggester.conditions)
+
+
 def test_pairs_without_candidates_change_nothing(fitted):
     """Nor do they stop it: LightGBM takes no empty lists."""
     described = described_again(fitted)
@@ -181,7 +190,7 @@ def test_folds_are_of_people_where_they_are_known(tmp_path, monkeypatch):
 @pytest.mark.parametrize("lines", [5, 7])
 def test_people_of_other_text_are_refused(tmp_path, lines):
     valid = written(tmp_path, SESSIONS, user=range(lines))
-    with pytest.raises(InputError, match=rf"valid\.user: {lines} lines for 6 pairs; line n must"):
+    with pytest.raises(InputError, match=rf"valid\.user:.* {lines} lines, but .* has 6; line n of"):
         run(Suggester(TABLE), valid, f"{tmp_path}/ranker", seed=1)
 
 

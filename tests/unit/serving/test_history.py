@@ -139,7 +139,7 @@ def test_own_queries_belong_in_a_list():
 
     def belong(history):
         rows = features(["x"], candidates, TABLE, None, past_of(history, "x"))
-        return arrange(rows, range(5))
+        return [each.row for each in arrange(rows, range(5))]
 
     assert belong(HISTORY) == [0, 1, 2, 3, 4]
     assert belong([]) == []

@@ -28,13 +28,14 @@ def rows_of(*candidates):
 
 
 def is_shown(candidate):
-    return arrange(rows_of(candidate), [0]) == [0]
+    return arrange(rows_of(candidate), [0]) == [(0, "likely")]
 
 
 def test_related_ones_in_their_order():
     rows = rows_of(STRAY, RELATED, MADE_UP, RELATED)
-    assert arrange(rows, [3, 2, 0, 1]) == [3, 1]
-    assert arrange(rows, [0, 1, 2, 3], unrelated=True) == [1, 3, 0]
+    assert arrange(rows, [3, 2, 0, 1]) == [(3, "likely"), (1, "likely")]
+    found = arrange(rows, [0, 1, 2, 3], unrelated=True)
+    assert found == [(1, "likely"), (3, "likely"), (0, "unrelated")]
     assert arrange(rows_of(), []) == []
 
 

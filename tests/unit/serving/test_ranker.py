@@ -35,7 +35,7 @@ def test_each_row_of_a_list_has_its_probability():
     ranker = Ranker(learner, Calibration(2.0, -1.0), conditions_of(False, True), {})
     likely = [1 / (1 + np.exp(-odds)) for odds in (-1, 3, -3)]
     assert ranker.order(rows_of(RELATED, RELATED, RELATED)) == [
-        Ranked(row, pytest.approx(likely[row])) for row in (1, 0, 2)
+        Ranked(row, pytest.approx(likely[row]), "likely") for row in (1, 0, 2)
     ]
     assert [each.row for each in ranker.order(rows_of(RELATED, STRAY, RELATED))] == [0, 2]
     all_rows = ranker.order(rows_of(RELATED, STRAY, RELATED), unrelated=True)
@@ -51,7 +51,7 @@ def test_saved_and_loaded_it_gives_the_same(tmp_path):
     assert loaded.calibration == fitted.ranker.calibration
     assert loaded.conditions == fitted.ranker.conditions
     assert loaded.conditions.text == TEXT
-    assert loaded.facts["pairs"] == 400
+    assert loaded.facts["examples"] == 400
 
 
 # --- on disk --------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def test_a_ranker_of_earlier_code_is_refused_and_can_be_replaced(tmp_path):
         fitted_example().ranker.save(old)
     (old / "thesis.txt").unlink()
     fitted_example().ranker.save(old)
-    assert Ranker.load(old).facts["pairs"] == 400
+    assert Ranker.load(old).facts["examples"] == 400
     assert sorted(path.name for path in old.iterdir()) == ["header.json", "learner.txt"]
 
 

@@ -217,3 +217,8 @@ def test_byte_order_marks_and_nul_are_dropped():
     for session in ("\ufeffa\0 b <q> c", ["\ufeffa\0 b", "\0", "c"], "\ufeff▁a ▁b <q> ▁c"):
         assert as_line(session) == "a b <q> c"
     assert not has_query("\ufeff\0 <q>")
+
+
+def test_sources_that_do_not_exist():
+    with pytest.raises(InputError, match="no source 'beams'; name some of history, counts"):
+        Suggester(TABLE, without=["beams"])
