@@ -169,8 +169,8 @@ def _of_made_up(columns: Dict[str, np.ndarray]) -> None:
     """Made up: nobody asked it, in training or in this session, and this person never did. Without
     counts nothing is, since nobody knows.
 
-    `above_asked` is how much likelier the model finds a candidate than all that are not made up,
-    infinitely where all are.
+    `above_asked` is how much likelier the model finds a candidate than all that are not made up;
+    not known where all are.
     `lift_by_model` is how much likelier it finds one than people ask it next, whatever came before.
     """
     nobody = columns["asked"] == 0
@@ -178,7 +178,7 @@ def _of_made_up(columns: Dict[str, np.ndarray]) -> None:
     columns["made_up"][:] = made_up
     score = columns["log_probability"]
     asked = score[~made_up & ~np.isnan(score)]
-    columns["above_asked"][:] = score - (asked.max() if len(asked) else -np.inf)
+    columns["above_asked"][:] = score - (asked.max() if len(asked) else np.nan)
     known = columns["asked_next"] > 0
     columns["lift_by_model"][known] = (score - columns["asked_next"])[known]
 

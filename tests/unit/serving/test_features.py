@@ -117,8 +117,6 @@ def test_made_up_and_how_likely():
 
 def test_nothing_but_made_up():
     rows = features(["x"], [Candidate("y", "beam")], TABLE, Scores(*np.log([[0.5], [2], [1]])))
-    assert column(rows, "made_up") == [1] and column(rows, "above_asked") == [np.inf]
-    rows = features(["x"], [Candidate("y", "edits")], TABLE, None)
     assert column(rows, "made_up") == [1] and np.isnan(column(rows, "above_asked")).all()
 
 
