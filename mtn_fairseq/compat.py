@@ -257,7 +257,7 @@ def use_standard_streams_as_our_commands_do() -> None:
 def _with_standard_output(main: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(main)
     def wrapped(*args: Any, **options: Any) -> Any:
-        with standard_output() as out, redirect_stdout(out):
+        with standard_output(line_by_line=True) as out, redirect_stdout(out):
             return main(*args, **options)
 
     return wrapped

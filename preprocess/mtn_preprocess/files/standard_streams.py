@@ -11,9 +11,14 @@ from mtn_preprocess.files.result_file import DISK_FULL
 
 
 @contextmanager
-def standard_output() -> Iterator[TextIO]:
+def standard_output(line_by_line: bool = False) -> Iterator[TextIO]:
     """Text is UTF-8, whatever the terminal is set to; `… | head` ends the command in silence, a
-    full disk with one line."""
+    full disk with one line.
+
+    Args:
+        line_by_line: write each line whole and at once, for commands whose standard error people
+            send to the same file: a log message in the middle of a line would damage it
+    """
     if sys.stdout is None:
         raise InputError("standard output is closed", "leave it open, or send it to a file")
     descriptor = _descriptor(sys.stdout)
@@ -23,6 +28,7 @@ def standard_output() -> Iterator[TextIO]:
     with open(
         descriptor,
         "w",
+        buffering=1 if line_by_line else -1,
         encoding="utf-8",
         errors="surrogateescape",  # a name that the terminal cannot spell: its bytes as they are
         newline="\n",

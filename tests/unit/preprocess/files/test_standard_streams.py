@@ -11,6 +11,7 @@ from scoring_logs import Answer, write_text
 from mtn_preprocess import log_to_sessions
 from mtn_preprocess.commands import check_text, user_dir
 from mtn_preprocess.errors import InputError
+from mtn_preprocess.files.standard_streams import standard_output
 from mtn_sample_log import cli as sample_log
 from mtn_serving.commands import suggest, yardstick
 
@@ -88,3 +89,20 @@ def test_no_input(tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"^-: standard input cannot be read \(Is a directory\); "):
         list(suggest.typed_lines())
     os.close(descriptor)
+
+
+def test_messages_never_stand_in_the_middle_of_a_line(capfd):
+    """As with `fairseq-generate … > log 2>&1`: both streams go to one file."""
+    kept = os.dup(2)
+    os.dup2(1, 2)
+    try:
+        with standard_output(line_by_line=True) as out:
+            for number in range(300):
+                print("word " * 40, number, file=out)
+                os.write(2, b"message\n")
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[1::2] == ["message"] * 300
+    assert [line.split()[-1] for line in lines[::2]] == [str(number) for number in range(300)]
