@@ -9,10 +9,9 @@ from mtn_preprocess.commands.interrupts import interruptible
 from mtn_preprocess.commands.notes import counted, notes_of
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.display_forms import read_forms
-from mtn_preprocess.text.session_pairs import Pair, read_pairs
+from mtn_preprocess.text.session_pairs import read_pairs_in_words
 from mtn_preprocess.text.text_settings import read_settings
 from mtn_preprocess.text.users import read_users
-from mtn_preprocess.text.word_pieces import decode_pieces
 
 from ..counting import MAX_CONTEXT, count_next_queries
 from ..display_rules import MIN_USERS
@@ -40,7 +39,7 @@ def run(train: str, output: str, min_users: Optional[int], longest: int) -> None
             f"{train}.user",
         )
     table = count_next_queries(
-        (Pair(*map(decode_pieces, pair)) for pair in counted(read_pairs(train), "pairs", _say)),
+        counted(read_pairs_in_words(train), "pairs", _say),
         users,
         min_users,
         longest,

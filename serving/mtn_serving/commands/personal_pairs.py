@@ -6,8 +6,7 @@ from typing import Callable, Iterator, List, NamedTuple
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.histories import read_histories, split_history
-from mtn_preprocess.text.session_pairs import Pair, read_pairs
-from mtn_preprocess.text.word_pieces import decode_pieces
+from mtn_preprocess.text.session_pairs import Pair, read_pairs_in_words
 
 from ..engine import HistorySize
 from ..request import MAX_HISTORY, Request
@@ -39,7 +38,7 @@ class PersonalPairs:
         say: Callable[[str], None],
     ) -> None:
         self.prefix, self.use_history = prefix, use_history
-        self.pairs = [Pair(*map(decode_pieces, pair)) for pair in read_pairs(prefix)]
+        self.pairs = list(read_pairs_in_words(prefix))
         self.with_history = self._report(model_reads, say)  # pairs
 
     def batches(self) -> Iterator[List[PersonalPair]]:
