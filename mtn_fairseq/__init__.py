@@ -12,6 +12,7 @@ scoring       --scoring ngram_precision
 checkpoints   written whole, checked before they are believed
 description   what the task must know of a model
 flags         flags with one number per level
+__main__      what is registered: python -m mtn_fairseq
 compat        what versions of torch and fairseq need
 """
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Optional, Sequence, Tuple
 
 from mtn_preprocess.commands.flag_types import at_least
+from mtn_preprocess.commands.parser import CommandParser
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.flag_values import (
     delimiter,
@@ -92,7 +93,7 @@ class _Help(argparse.ArgumentDefaultsHelpFormatter):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="mtn-log-to-sessions",
         description="From raw search logs to session text for fairseq-preprocess.",
         epilog="An example: mtn-log-to-sessions logs/*.csv.gz --user-column uid --query-column q "

@@ -1,17 +1,17 @@
 """`mtn-architectures`: what the plugin registers, and how large it is."""
 
-import argparse
 import logging
 import warnings
 from typing import Optional, Sequence
 
+from mtn_preprocess.commands.parser import CommandParser
 from mtn_preprocess.files.standard_streams import standard_output
 
 PAPER_VOCABULARY = 76604
 
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="mtn-architectures",
         description="Print the architectures of this package and their numbers of parameters.",
     )

@@ -10,6 +10,7 @@ import warnings
 from pathlib import Path
 from typing import List, Optional, Sequence
 
+from mtn_preprocess.commands.parser import CommandParser
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.result_file import check_result_file, write_result_file
 from mtn_preprocess.files.standard_streams import standard_output
@@ -47,7 +48,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="mtn-report",
         description="Write the paper's tables and pictures for the runs of an experiment, beside "
         "the paper's own: report.md with pictures, and report.html, one file.",

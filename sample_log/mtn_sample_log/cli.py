@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Iterator, List, NoReturn, Optional, TextIO
 
 from mtn_preprocess.commands.flag_types import at_least_0, at_least_1
+from mtn_preprocess.commands.parser import CommandParser
 from mtn_preprocess.files.result_file import check_result_file, open_result_file
 from mtn_preprocess.files.standard_streams import standard_output
 
@@ -20,7 +21,7 @@ DEFAULT_USERS = 2000  # about 10,000 sessions of 3 to 5 queries
 PROGRESS_EVERY = 1000
 
 
-class _Parser(argparse.ArgumentParser):
+class _Parser(CommandParser):
     """Errors in one line, without the usage in front of them."""
 
     def error(self, message: str) -> NoReturn:

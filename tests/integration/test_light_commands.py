@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib import metadata
 
 import pytest
 from processes import BIN, environment
@@ -42,6 +43,13 @@ def test_there_are_commands():
 def test_help_imports_nothing_heavy(tmp_path, command):
     imported, said = imported_by(tmp_path, command, "--help")
     assert said.startswith("usage: ") and command in said
+    assert not imported & set(HEAVY)
+
+
+@pytest.mark.parametrize("command", SCRIPTS)
+def test_version_imports_nothing_heavy(tmp_path, command):
+    imported, said = imported_by(tmp_path, command, "--version")
+    assert said == f"{command} {metadata.version('mtn_fairseq')}\n"
     assert not imported & set(HEAVY)
 
 

@@ -102,6 +102,11 @@ def test_wheel_is_plain_python(wheel):
     assert wheel.name.endswith("-py3-none-any.whl")
 
 
+def test_the_citation_has_the_version_of_the_package(read):
+    version = Parser().parsestr(read("METADATA"))["Version"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
 def test_every_command_has_a_console_script(read):
     entry_points = ConfigParser()
     entry_points.read_string(read("entry_points.txt"))

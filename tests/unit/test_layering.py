@@ -37,6 +37,7 @@ ALLOWED = {
     "mtn_sample_log": COMMANDS,
     "mtn_evaluation": (*COMMANDS, "numpy", "sacrebleu"),
     # the plugin
+    "mtn_fairseq.__main__": ("fairseq",),
     "mtn_fairseq.description": (),
     "mtn_fairseq.flags": TEXT_LAYER,
     "mtn_fairseq.checkpoints": (*TEXT_LAYER, *TORCH, "fairseq"),

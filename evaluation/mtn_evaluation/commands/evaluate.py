@@ -7,6 +7,7 @@ from glob import escape, glob
 from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union
 
 from mtn_preprocess.commands.flag_types import at_least_0, at_least_1
+from mtn_preprocess.commands.parser import CommandParser
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.result_file import check_result_file, write_result_file
 from mtn_preprocess.files.standard_streams import standard_output
@@ -53,7 +54,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="mtn-evaluate",
         description="Score the outputs of fairseq-generate and mtn-yardstick over every pair of a "
         "test text: exact match, hit, MRR, BLEU, n-gram precisions, distinct n-grams, length; by "

@@ -8,6 +8,7 @@ from typing import Callable, Iterator, Mapping, Optional, Sequence
 from mtn_preprocess.commands.flag_types import at_least_0, at_least_1
 from mtn_preprocess.commands.interrupts import interruptible
 from mtn_preprocess.commands.notes import notes_of
+from mtn_preprocess.commands.parser import CommandParser
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.json_file import read_json
 from mtn_preprocess.files.result_file import check_result_file, write_result_file
@@ -94,7 +95,7 @@ def _inputs(files: Mapping[str, Sequence[str]], *prefixes: str) -> Iterator[str]
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="mtn-judge",
         description="Judge lists of suggestions by eye, and by what can be counted of all of them. "
         "The protocol: docs/judging.md.",

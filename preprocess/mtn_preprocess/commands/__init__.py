@@ -2,6 +2,7 @@
 
 flag_types   values of flags
 interrupts   Ctrl-C
+parser       argparse with --version
 notes        what is said on standard error
 time_left    progress of long work
 check_text   mtn-check-text

@@ -1,14 +1,14 @@
 """`mtn-check-text`: refuse bad session text before it is binarised."""
 
-import argparse
 from typing import Optional, Sequence
 
+from mtn_preprocess.commands.parser import CommandParser
 from mtn_preprocess.files.standard_streams import standard_output
 from mtn_preprocess.text.text_checks import check_pairs
 
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="mtn-check-text",
         description="Check session text (PREFIX.session and PREFIX.next) before it is binarised: "
         "UTF-8, as many sources as targets, no empty query, no symbol of fairseq. Stops at the "

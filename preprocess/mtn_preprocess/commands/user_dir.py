@@ -1,17 +1,17 @@
 """`mtn-user-dir`: where the plugin is, for `fairseq-train --user-dir "$(mtn-user-dir)" …`."""
 
-import argparse
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Optional, Sequence
 
+from mtn_preprocess.commands.parser import CommandParser
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.standard_streams import standard_output
 
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
     """Print the package's folder and nothing else: the output is pasted into a command line."""
-    argparse.ArgumentParser(
+    CommandParser(
         prog="mtn-user-dir",
         description="Print the folder of mtn_fairseq, as fairseq's --user-dir wants it.",
         epilog='Example: fairseq-train data-bin --user-dir "$(mtn-user-dir)" '

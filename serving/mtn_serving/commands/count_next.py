@@ -1,12 +1,12 @@
 """`mtn-count-next`: count what people asked next, into a table that opens by memory map."""
 
-import argparse
 from pathlib import Path
 from typing import Optional, Sequence
 
 from mtn_preprocess.commands.flag_types import at_least_1
 from mtn_preprocess.commands.interrupts import interruptible
 from mtn_preprocess.commands.notes import counted, notes_of
+from mtn_preprocess.commands.parser import CommandParser
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.display_forms import read_forms
 from mtn_preprocess.text.session_pairs import read_pairs_in_words
@@ -60,7 +60,7 @@ def run(train: str, output: str, min_users: Optional[int], longest: int) -> None
 
 @interruptible
 def main(argv: Optional[Sequence[str]] = None) -> None:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="mtn-count-next",
         description="Count what people asked next in training text: a source of suggestions for "
         "mtn-suggest.",

@@ -1,6 +1,5 @@
 """`mtn-fit-ranker`: learn to rank on validation text, and say what each source brings."""
 
-import argparse
 from collections import Counter
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence
@@ -9,6 +8,7 @@ from mtn_evaluation.people import people_of
 from mtn_evaluation.suggestion_scores import score_lists
 from mtn_preprocess.commands.interrupts import interruptible
 from mtn_preprocess.commands.notes import notes_of
+from mtn_preprocess.commands.parser import CommandParser
 from mtn_preprocess.commands.time_left import TimeLeft
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.standard_streams import standard_output
@@ -163,7 +163,7 @@ def what_paid(whole: float, without: Dict[str, float]) -> List[str]:
 
 @interruptible
 def main(argv: Optional[Sequence[str]] = None) -> None:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="mtn-fit-ranker",
         description="Fit a ranker for mtn-suggest on validation text, and print what it and each "
         "source bring there, by cross-validation.",

@@ -1,6 +1,5 @@
 """`mtn-suggest`: the full list of suggestions, over a test set or for single sessions."""
 
-import argparse
 import json
 from collections import Counter
 from typing import Iterable, Iterator, Optional, Sequence, TextIO
@@ -9,6 +8,7 @@ from mtn_evaluation.generate_log import write_suggestions
 from mtn_preprocess.commands.flag_types import at_least_1
 from mtn_preprocess.commands.interrupts import interruptible
 from mtn_preprocess.commands.notes import notes_of
+from mtn_preprocess.commands.parser import CommandParser
 from mtn_preprocess.commands.time_left import TimeLeft
 from mtn_preprocess.files.standard_streams import standard_input, standard_output
 
@@ -69,7 +69,7 @@ def typed_lines() -> Iterator[str]:
 
 @interruptible
 def main(argv: Optional[Sequence[str]] = None) -> None:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="mtn-suggest",
         description="Suggest next queries from a model, counts, edits of the last query, the "
         "session and the person's past, ranked; over a test text in the format of "

@@ -1,6 +1,5 @@
 """`mtn-yardstick`: baselines that copy and count, in the format of `fairseq-generate`."""
 
-import argparse
 from collections import Counter
 from itertools import repeat
 from typing import Iterable, Iterator, List, Optional, Sequence, TextIO
@@ -9,6 +8,7 @@ from mtn_evaluation.generate_log import write_suggestions
 from mtn_preprocess.commands.flag_types import at_least_1
 from mtn_preprocess.commands.interrupts import interruptible
 from mtn_preprocess.commands.notes import counted, notes_of
+from mtn_preprocess.commands.parser import CommandParser
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.standard_streams import standard_output
 from mtn_preprocess.text.histories import histories_of
@@ -69,7 +69,7 @@ def _histories(test: str, pairs: Sequence[Pair]) -> Iterator[List[List[str]]]:
 
 @interruptible
 def main(argv: Optional[Sequence[str]] = None) -> None:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="mtn-yardstick",
         description="Suggest next queries without a model, in the format of fairseq-generate.",
         epilog="Example: mtn-yardstick session --train text/train --test text/test > generate.log",
