@@ -1,6 +1,8 @@
 """After fairseq: a trained model -> suggestions.
 
 suggester              sessions in, lists out: the class that everything else is for
+pipeline               the way from sessions to lists, with parts that fit together
+bundle                 one folder that has all parts: written, opened, checked
 request                one session, and what the same person asked before it
 session_checks         what may be given as a session and as a history
 candidates             candidates of all sources for one session

@@ -53,24 +53,28 @@ def read_rules(
     block_list: Optional[Union[str, Path]] = None,
     explicit: Optional[Union[str, Path]] = None,
     personal_data: Optional[str] = None,
+    base: DisplayRules = DEFAULT,
 ) -> DisplayRules:
     """Args:
-    min_users: None for the default
+    min_users: None for that of `base`, and so on
     block_list: a file
     explicit: a file in the place of the bundled one, or ALLOW
-    personal_data: ALLOW, or None
+    personal_data: ALLOW
+    base: what holds where nothing else is given
     """
+    rules = base
     if personal_data not in (None, ALLOW):
         raise InputError(f"personal data: {personal_data!r}", f"give {ALLOW!r}, or leave it out")
-    words: Optional[Tuple[str, ...]] = ()
-    if explicit != ALLOW:
-        words = None if explicit is None else read_block_list(Path(explicit), "--explicit")
-    return DisplayRules(
-        min_users,
-        () if block_list is None else read_block_list(Path(block_list)),
-        words,
-        personal_data == ALLOW,
-    )
+    if min_users is not None:
+        rules = rules._replace(min_users=min_users)
+    if block_list is not None:
+        rules = rules._replace(block_list=read_block_list(Path(block_list)))
+    if explicit is not None:
+        words = () if explicit == ALLOW else read_block_list(Path(explicit), "--explicit")
+        rules = rules._replace(explicit=words)
+    if personal_data == ALLOW:
+        rules = rules._replace(personal_data=True)
+    return rules
 
 
 class OwnText:

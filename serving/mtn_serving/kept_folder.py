@@ -76,7 +76,7 @@ def check_output(folder: Path, kind: Kind) -> None:
 def write_header(folder: Path, kind: Kind, facts: Dict[str, Any]) -> None:
     """When all other files are written."""
     files = {
-        name: {"bytes": (folder / name).stat().st_size, "sha256": _checksum(folder / name)}
+        name: {"bytes": (folder / name).stat().st_size, "sha256": checksum_of(folder / name)}
         for name in sorted(kind.files)
     }
     header = {"kind": kind.name, "schema": kind.schema, **facts, "files": files}
@@ -145,7 +145,7 @@ def check_file(folder: Path, kind: Kind, header: Dict[str, Any], name: str) -> P
     """The path of a file that is as it was written, byte by byte: all of it is read."""
     path = check_size(folder, kind, header, name)
     try:
-        found = _checksum(path)
+        found = checksum_of(path)
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", kind.again, path) from None
     _compare(path, kind, header, found)
@@ -168,7 +168,7 @@ def _compare(path: Path, kind: Kind, header: Dict[str, Any], found: str) -> None
         raise InputError("damaged (its checksum is another)", kind.again, path)
 
 
-def _checksum(path: Path) -> str:
+def checksum_of(path: Path) -> str:
     digest = hashlib.sha256()
     with open(path, "rb") as stream:
         for chunk in iter(lambda: stream.read(_CHUNK), b""):

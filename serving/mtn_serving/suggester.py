@@ -1,78 +1,48 @@
 """The final list of suggestions: candidates of every source, put in order.
 
-suggester = Suggester.load(model="checkpoint_best.pt", data="data-bin", counts="next-queries",
-                           ranker="ranker")
+suggester = Suggester.load("my-bundle")                   # a folder of mtn-export
 suggester.suggest(["cheap flights", "cheap flights paris"], n=5)
+
+Suggester.load(model="checkpoint_best.pt", data="data-bin", counts="next-queries", ranker="ranker")
+has the same methods, with torch and fairseq: for research, and for any checkpoint.
 """
 
-from itertools import chain
+from functools import partial
 from operator import index
 from pathlib import Path
-from typing import (
-    Counter,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Sequence,
-    TypeVar,
-    Union,
-)
-
-import numpy as np
+from typing import Callable, Counter, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from mtn_preprocess.errors import InputError
-from mtn_preprocess.text.session_text import decode_query
-from mtn_preprocess.text.text_settings import NAME as SETTINGS
-from mtn_preprocess.text.text_settings import SettingsOf, agreed_settings, read_settings
 from mtn_preprocess.text.typed_sessions import SessionReader
 
-from .candidates import BEAM, Candidate, gather
-from .conditions import conditions_of
+from .bundle.folder import Bundle
+from .conditions import Conditions
 from .display_rules import DEFAULT as DEFAULT_RULES
-from .display_rules import DisplayFilter, DisplayRules, OwnText, read_rules
-from .engine import Engine, HistorySize, Scores, Sources
-from .features import features
-from .history import Past, past_of
+from .display_rules import DisplayRules, read_rules
+from .engine import Engine, HistorySize
 from .next_queries import NextQueries
+from .pipeline import IN_TURN, Described, Pipeline, Suggestion, batches
 from .ranker import Ranker
-from .request import Request, read_request
-from .session_checks import (
-    Histories,
-    History,
-    Session,
-    check_histories,
-    check_session,
-    check_sessions,
-)
+from .session_checks import Histories, History, Session, check_session
 
-IN_TURN = "in turn"  # one source after the other
+__all__ = ["IN_TURN", "Described", "Suggester", "Suggestion", "batches"]
 
-_BATCH_SIZE = 32  # sessions in one batch
-
-Item = TypeVar("Item")
+AnyPath = Union[str, Path]
 
 
-class Suggestion(NamedTuple):
-    text: str  # to be shown: as most people typed it, where that is known
-    score: float  # falls among the suggestions of one rule; of a ranker, a probability
-    source: str  # see `candidates.SOURCES`
-    rule: str  # of its place: of `list_rules.RULES`, or IN_TURN without a ranker
-    query: str  # as prepared text has it: what is scored
+class Loaded(NamedTuple):
+    """What a suggester answers with, replaced as one."""
 
-
-class Described(NamedTuple):
-    """The candidates of one session, with what is known of them."""
-
-    candidates: List[Candidate]
-    features: np.ndarray  # (candidates, features.NAMES)
+    pipeline: Pipeline
+    bundle: Optional[Bundle] = None  # that it was loaded from
 
 
 class Suggester:
     """Any part may be missing; without a ranker, candidates come in the order of their sources.
 
     A ranker is to be used with the parts that it was fitted with, and knows the rest by itself.
-    Several threads may ask the same suggester: it keeps nothing between calls.
+    Several threads may ask the same suggester: it keeps nothing between calls. Each call takes
+    `pipeline` once, so that it is answered by parts of one version while another thread reloads.
 
     Args:
         table: what people asked next; without it, no counts and no edits
@@ -95,66 +65,109 @@ class Suggester:
         rules: DisplayRules = DEFAULT_RULES,
         unrelated: bool = False,
     ) -> None:
-        self.table, self.trained, self.ranker = table, trained, ranker
-        self.unrelated = unrelated
-        self._texts = _texts_of(table, trained, ranker)
-        text = agreed_settings(self._texts)
-        self.reader = SessionReader(text)
-        fitted = None if ranker is None else ranker.conditions
-        self.conditions = conditions_of(
-            trained is not None, table is not None, without, beam, fitted, text
-        )
-        self.sources = self.conditions.sources
-        self.display = DisplayFilter(rules, table, text)
-        self.model_reads = HistorySize(0, 0) if trained is None else trained.history_size
-        self.beam = None
-        if trained is not None and BEAM in self.sources:
-            self.beam = trained.beam_search(self.conditions.beam)
+        self._loaded = Loaded(Pipeline(table, trained, ranker, without, beam, rules, unrelated))
+        self._load: Optional[Callable[[], Loaded]] = None
 
     @classmethod
     def load(
         cls,
-        model: Optional[Union[str, Path]] = None,
-        data: Optional[Union[str, Path]] = None,
-        counts: Optional[Union[str, Path]] = None,
-        ranker: Optional[Union[str, Path]] = None,
+        bundle: Optional[AnyPath] = None,
+        *,
+        model: Optional[AnyPath] = None,
+        data: Optional[AnyPath] = None,
+        counts: Optional[AnyPath] = None,
+        ranker: Optional[AnyPath] = None,
         without: Optional[Sequence[str]] = None,
         beam: Optional[int] = None,
         cpu: bool = True,
         verify: bool = False,
         min_users: Optional[int] = None,
-        block_list: Optional[Union[str, Path]] = None,
-        explicit: Optional[Union[str, Path]] = None,
+        block_list: Optional[AnyPath] = None,
+        explicit: Optional[AnyPath] = None,
         personal_data: Optional[str] = None,
         unrelated: bool = False,
+        threads: int = 1,
     ) -> "Suggester":
-        """From a checkpoint and its data folder, a table and a ranker, as far as they are given.
+        """From a bundle; or from a checkpoint and its data folder, a table and a ranker.
 
         Args:
-            min_users, block_list, explicit, personal_data: what may be shown; see `read_rules`
+            min_users, block_list, explicit, personal_data: what may be shown, see `read_rules`; in
+                the place of the bundle's rules, one by one
             verify: read the whole table first, and refuse it if it is not as it was written; of the
                 other parts that is always done
+            threads: of the model of a bundle, for one request
         """
-        rules = read_rules(min_users, block_list, explicit, personal_data)
-        if (model is None) != (data is None):
+        rules = partial(read_rules, min_users, block_list, explicit, personal_data)
+        build = partial(Pipeline, without=without, beam=beam, unrelated=unrelated)
+        load: Callable[[], Loaded]
+        if bundle is None:
+            open_parts = partial(_open_parts, model, data, counts, ranker, cpu, verify)
+            load = partial(_from_parts, open_parts, rules, build)
+        elif (model, data, counts, ranker) == (None,) * 4:
+            load = partial(_from_bundle, Path(bundle), verify, threads, rules, build)
+        else:
             raise InputError(
-                "a model is its checkpoint and the folder of its dictionary",
-                "give --model and --data together",
+                "a bundle has a model, counts and a ranker of its own",
+                "give the bundle alone, or swap its parts with mtn-export --update",
+                bundle,
             )
-        return cls(
-            None if counts is None else NextQueries.open(Path(counts), verify),
-            None if model is None else _trained(Path(model), Path(str(data)), cpu),
-            None if ranker is None else Ranker.load(Path(ranker)),
-            without,
-            beam,
-            rules,
-            unrelated,
-        )
+        suggester = cls.__new__(cls)
+        suggester._loaded, suggester._load = load(), load
+        return suggester
+
+    def reload(self) -> bool:
+        """Load all parts again, from where they were loaded; False if the bundle is the same.
+
+        Whole or not at all: calls in progress end with the old parts, and a folder that is refused
+        changes nothing.
+        """
+        if self._load is None:
+            raise InputError("this suggester was not loaded", "make it with Suggester.load")
+        before = self.bundle
+        if before is not None and before.is_current():
+            return False
+        self._loaded = self._load()
+        return True
+
+    @property
+    def pipeline(self) -> Pipeline:
+        return self._loaded.pipeline
+
+    @property
+    def bundle(self) -> Optional[Bundle]:
+        """What it was loaded from; None for other parts."""
+        return self._loaded.bundle
+
+    @property
+    def table(self) -> Optional[NextQueries]:
+        return self.pipeline.table
+
+    @property
+    def ranker(self) -> Optional[Ranker]:
+        return self.pipeline.ranker
+
+    @property
+    def conditions(self) -> Conditions:
+        return self.pipeline.conditions
+
+    @property
+    def sources(self) -> Sequence[str]:
+        """Those that are switched on."""
+        return self.pipeline.sources
+
+    @property
+    def reader(self) -> SessionReader:
+        """Reads what is typed as the training text was."""
+        return self.pipeline.reader
+
+    @property
+    def model_reads(self) -> HistorySize:
+        """What the model reads of a history."""
+        return self.pipeline.model_reads
 
     def check_text(self, prefix: str) -> None:
         """Refuse prepared text, named as `text/valid`, that was prepared with other settings."""
-        folder = Path(prefix).parent
-        agreed_settings([*self._texts, (folder / SETTINGS, read_settings(folder))])
+        self.pipeline.check_text(prefix)
 
     def suggest(
         self, session: Session, n: int = 10, history: Optional[History] = None
@@ -184,16 +197,7 @@ class Suggester:
         """
         if index(n) < 1:
             raise InputError(f"{n} suggestions were asked for", "ask for at least 1")
-        found: List[List[Suggestion]] = []
-        for batch in batches(self._requests(sessions, histories)):
-            if self.ranker is None:
-                found += map(_in_order_of_sources, self._candidates(batch, held_back))
-            else:
-                found += map(self._ranked, self._described(batch, held_back))
-        return [
-            [self._shown(each, session) for each in suggestions[:n]]
-            for suggestions, session in zip(found, sessions)
-        ]
+        return self.pipeline.lists(sessions, n, histories, held_back)
 
     def describe(
         self,
@@ -202,116 +206,67 @@ class Suggester:
         held_back: Optional[Counter[str]] = None,
     ) -> Iterator[Described]:
         """The candidates of each session as the ranker sees them, batch by batch."""
-        for batch in batches(self._requests(sessions, histories)):
-            yield from self._described(batch, held_back)
+        pipeline = self.pipeline
+        for batch in batches(pipeline.requests(sessions, histories)):
+            yield from pipeline.described(batch, held_back)
 
-    def _requests(self, sessions: Sequence[Session], histories: Histories) -> List[Request]:
-        check_sessions(sessions)
-        check_histories(histories, sessions)
-        known = histories or [None] * len(sessions)
-        return [read_request(*each, self.reader) for each in zip(sessions, known)]
 
-    def _candidates(
-        self, requests: Sequence[Request], held_back: Optional[Counter[str]]
-    ) -> List[List[Candidate]]:
-        sources = None if self.beam is None else self._sources(requests)
-        return self._gather(requests, _pasts(requests), sources, held_back)
+Parts = Tuple[Optional[NextQueries], Optional[Engine], Optional[Ranker]]
 
-    def _described(
-        self, requests: Sequence[Request], held_back: Optional[Counter[str]]
-    ) -> List[Described]:
-        scores: Sequence[Optional[Scores]] = [None] * len(requests)
-        sources, pasts = self._sources(requests), _pasts(requests)
-        gathered = self._gather(requests, pasts, sources, held_back)
-        if self.trained is not None and sources is not None:
-            texts = [[each.text for each in candidates] for candidates in gathered]
-            scores = self.trained.scores(sources, texts)
-        return [
-            Described(
-                candidates, features(request.session, candidates, self.table, of_session, past)
-            )
-            for request, candidates, of_session, past in zip(requests, gathered, scores, pasts)
-        ]
 
-    def _sources(self, requests: Sequence[Request]) -> Optional[Sources]:
-        """The requests as the model reads them; None without a model."""
-        if self.trained is None:
-            return None
-        lines = [request.fitted(self.model_reads).line for request in requests]
-        return self.trained.sources(lines)
+def _from_bundle(
+    folder: Path,
+    verify: bool,
+    threads: int,
+    rules: Callable[..., DisplayRules],
+    build: Callable[..., Pipeline],
+) -> Loaded:
+    bundle = Bundle.open(folder, verify)
+    pipeline = build(
+        bundle.table(), bundle.engine(threads), bundle.ranker(), rules=rules(base=bundle.rules())
+    )
+    if not bundle.is_current():
+        raise InputError("was replaced while it was read", "load it again", folder)
+    return Loaded(pipeline, bundle)
 
-    def _gather(
-        self,
-        requests: Sequence[Request],
-        pasts: Sequence[Past],
-        sources: Optional[Sources],
-        held_back: Optional[Counter[str]],
-    ) -> List[List[Candidate]]:
-        """What may be shown of the candidates.
 
-        Args:
-            sources: the requests as the model reads them; None where nobody asks it
-        """
-        beams: Sequence[Sequence[str]] = [()] * len(requests)
-        if self.beam is not None and sources is not None:
-            beams = self.beam(sources)
-        found = []
-        for request, past, beam in zip(requests, pasts, beams):
-            candidates = gather(request.session, self.table, beam, self.sources, past)
-            own = OwnText(request.session, chain.from_iterable(request.history))
-            found.append(self.display.shown(candidates, own, held_back))
-        return found
+def _from_parts(
+    open_parts: Callable[[], Parts],
+    rules: Callable[..., DisplayRules],
+    build: Callable[..., Pipeline],
+) -> Loaded:
+    may_be_shown = rules()  # refused before a model is loaded, which takes seconds
+    return Loaded(build(*open_parts(), rules=may_be_shown))
 
-    def _ranked(self, described: Described) -> List[Suggestion]:
-        if not described.candidates or self.ranker is None:
-            return []
-        candidates = described.candidates
-        return [
-            _suggestion(candidates[each.row], each.probability, each.rule)
-            for each in self.ranker.order(described.features, self.unrelated)
-        ]
 
-    def _shown(self, suggestion: Suggestion, session: Session) -> Suggestion:
-        """As people typed it; else for typed queries as it would be typed, for a line as in it."""
-        text = None if self.table is None else self.table.form(suggestion.query)
-        if text is None and not isinstance(session, str):
-            text = decode_query(suggestion.query)
-        return suggestion if text is None else suggestion._replace(text=text)
+def _open_parts(
+    model: Optional[AnyPath],
+    data: Optional[AnyPath],
+    counts: Optional[AnyPath],
+    ranker: Optional[AnyPath],
+    cpu: bool,
+    verify: bool,
+) -> Parts:
+    if (model is None) != (data is None):
+        raise InputError(
+            "a model is its checkpoint and the folder of its dictionary",
+            "give --model and --data together",
+        )
+    return (
+        None if counts is None else NextQueries.open(Path(counts), verify),
+        None if model is None else _trained(Path(model), Path(str(data)), cpu),
+        None if ranker is None else Ranker.load(Path(ranker)),
+    )
 
 
 def _trained(model: Path, data: Path, cpu: bool) -> Engine:
     """Imported only here: torch and fairseq take seconds, and counts alone do not need them."""
-    from .torch_engine.trained_model import TrainedModel
-
+    try:
+        from .torch_engine.trained_model import TrainedModel
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"a checkpoint needs {error.name}, which is not installed",
+            "install the whole project, or give a bundle of mtn-export",
+            model,
+        ) from None
     return TrainedModel.load(model, data, cpu)
-
-
-def _in_order_of_sources(candidates: Sequence[Candidate]) -> List[Suggestion]:
-    return [_suggestion(each, float(-place), IN_TURN) for place, each in enumerate(candidates)]
-
-
-def _suggestion(candidate: Candidate, score: float, rule: str) -> Suggestion:
-    return Suggestion(candidate.text, score, candidate.source, rule, candidate.text)
-
-
-def batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    for start in range(0, len(items), _BATCH_SIZE):
-        yield items[start : start + _BATCH_SIZE]
-
-
-def _pasts(requests: Sequence[Request]) -> List[Past]:
-    return [past_of(request.history, request.session[-1]) for request in requests]
-
-
-def _texts_of(
-    table: Optional[NextQueries], trained: Optional[Engine], ranker: Optional[Ranker]
-) -> List[SettingsOf]:
-    """With what settings the text of each part was prepared."""
-    texts: List[SettingsOf] = []
-    if trained is not None:
-        texts.append((trained.settings_file, trained.text_settings))
-    if table is not None:
-        texts.append((table.header, table.text_settings))
-    if ranker is not None:
-        texts.append((ranker.header, ranker.conditions.text))
-    return texts

@@ -74,21 +74,24 @@ def suggester_of(
     ranker: Optional[str] = None,
     verify: bool = True,
     unrelated: bool = False,
+    bundle: Optional[str] = None,
 ) -> Suggester:
     """Args:
     verify: whether all of the table of counts is read first, as long work is worth
+    bundle: in the place of model, counts and ranker
     """
-    if args.model is None and args.counts is None:
+    if args.model is None and args.counts is None and bundle is None:
         parser.error("nothing to suggest from: give --model and --data, or --counts, or all")
     # fairseq reports what it loads; here that is not what anybody asked for.
     logging.getLogger("fairseq").setLevel(logging.WARNING)
     suggester = Suggester.load(
-        args.model,
-        args.data,
-        args.counts,
-        ranker,
-        args.without,
-        args.beam,
+        bundle,
+        model=args.model,
+        data=args.data,
+        counts=args.counts,
+        ranker=ranker,
+        without=args.without,
+        beam=args.beam,
         cpu=not args.gpu,
         verify=verify,
         min_users=args.min_users,

@@ -1,0 +1,77 @@
+"""Opens a bundle, part by part."""
+
+from pathlib import Path
+from typing import Optional, Union
+
+from mtn_preprocess.errors import InputError
+
+from ..display_rules import DisplayRules
+from ..engine import Engine
+from ..next_queries import NextQueries
+from ..ranker import Ranker
+from .manifest import Manifest, check_files, read_manifest
+from .rules import read_bundle_rules
+
+MODEL, COUNTS, RANKER, RULES = PARTS = ("model", "next-queries", "ranker", "rules")
+
+
+class Bundle:
+    """One version of a folder.
+
+    Args:
+        folder: where it is
+        manifest: what is in it
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.folder, self.manifest = folder, manifest
+        self.parts = tuple(
+            part for part in PARTS if any(name.startswith(f"{part}/") for name in manifest["files"])
+        )
+
+    @classmethod
+    def open(cls, folder: Union[str, Path], verify: bool = True) -> "Bundle":
+        """Refuse a folder that is not as mtn-export wrote it.
+
+        Args:
+            verify: whether all of the counts is read for that, too; it may be large, and what is
+                asked of it is checked then
+        """
+        folder = Path(folder)
+        manifest = read_manifest(folder)
+        large = f"{COUNTS}/"
+        check_files(folder, manifest, lambda name: verify or not name.startswith(large))
+        return cls(folder, manifest)
+
+    @property
+    def version(self) -> str:
+        """Another one for any other content."""
+        return self.manifest["sha256"][:12]
+
+    def is_current(self) -> bool:
+        """Whether the folder still has this version."""
+        try:
+            return read_manifest(self.folder)["sha256"] == self.manifest["sha256"]
+        except InputError:
+            return False
+
+    def table(self) -> Optional[NextQueries]:
+        return NextQueries.open(self.folder / COUNTS) if COUNTS in self.parts else None
+
+    def engine(self, threads: int = 1) -> Optional[Engine]:
+        """Imported only here: counts alone do not need ONNX Runtime.
+
+        Args:
+            threads: of one request
+        """
+        if MODEL not in self.parts:
+            return None
+        from ..onnx_engine import ExportedModel
+
+        return ExportedModel.load(self.folder / MODEL, threads)
+
+    def ranker(self) -> Optional[Ranker]:
+        return Ranker.load(self.folder / RANKER) if RANKER in self.parts else None
+
+    def rules(self) -> DisplayRules:
+        return read_bundle_rules(self.folder / RULES)

@@ -1,0 +1,208 @@
+"""From sessions to lists, with parts that fit together: requests, candidates, features, order."""
+
+from itertools import chain
+from pathlib import Path
+from typing import Counter, Iterator, List, NamedTuple, Optional, Sequence, TypeVar
+
+import numpy as np
+
+from mtn_preprocess.text.session_text import decode_query
+from mtn_preprocess.text.text_settings import NAME as SETTINGS
+from mtn_preprocess.text.text_settings import SettingsOf, agreed_settings, read_settings
+from mtn_preprocess.text.typed_sessions import SessionReader
+
+from .candidates import BEAM, Candidate, gather
+from .conditions import conditions_of
+from .display_rules import DEFAULT as DEFAULT_RULES
+from .display_rules import DisplayFilter, DisplayRules, OwnText
+from .engine import Engine, HistorySize, Scores, Sources
+from .features import features
+from .history import Past, past_of
+from .next_queries import NextQueries
+from .ranker import Ranker
+from .request import Request, read_request
+from .session_checks import Histories, Session, check_histories, check_sessions
+
+IN_TURN = "in turn"  # one source after the other
+
+_BATCH_SIZE = 32  # sessions in one batch
+
+Item = TypeVar("Item")
+
+
+class Suggestion(NamedTuple):
+    text: str  # to be shown: as most people typed it, where that is known
+    score: float  # falls among the suggestions of one rule; of a ranker, a probability
+    source: str  # see `candidates.SOURCES`
+    rule: str  # of its place: of `list_rules.RULES`, or IN_TURN without a ranker
+    query: str  # as prepared text has it: what is scored
+
+
+class Described(NamedTuple):
+    """The candidates of one session, with what is known of them."""
+
+    candidates: List[Candidate]
+    features: np.ndarray  # (candidates, features.NAMES)
+
+
+class Pipeline:
+    """Never changed once it is built, so several threads may use it. Arguments as of `Suggester`.
+
+    Raises:
+        InputError: the parts do not belong together
+    """
+
+    def __init__(
+        self,
+        table: Optional[NextQueries] = None,
+        trained: Optional[Engine] = None,
+        ranker: Optional[Ranker] = None,
+        without: Optional[Sequence[str]] = None,
+        beam: Optional[int] = None,
+        rules: DisplayRules = DEFAULT_RULES,
+        unrelated: bool = False,
+    ) -> None:
+        self.table, self.trained, self.ranker = table, trained, ranker
+        self.unrelated = unrelated
+        self._texts = _texts_of(table, trained, ranker)
+        text = agreed_settings(self._texts)
+        self.reader = SessionReader(text)
+        fitted = None if ranker is None else ranker.conditions
+        self.conditions = conditions_of(
+            trained is not None, table is not None, without, beam, fitted, text
+        )
+        self.sources = self.conditions.sources
+        self.display = DisplayFilter(rules, table, text)
+        self.model_reads = HistorySize(0, 0) if trained is None else trained.history_size
+        self.beam = None
+        if trained is not None and BEAM in self.sources:
+            self.beam = trained.beam_search(self.conditions.beam)
+
+    def check_text(self, prefix: str) -> None:
+        """Refuse prepared text, named as `text/valid`, that was prepared with other settings."""
+        folder = Path(prefix).parent
+        agreed_settings([*self._texts, (folder / SETTINGS, read_settings(folder))])
+
+    def lists(
+        self,
+        sessions: Sequence[Session],
+        n: int,
+        histories: Histories = None,
+        held_back: Optional[Counter[str]] = None,
+    ) -> List[List[Suggestion]]:
+        """The best `n` for each session, as `Suggester.suggest_many` has them."""
+        found: List[List[Suggestion]] = []
+        for batch in batches(self.requests(sessions, histories)):
+            if self.ranker is None:
+                found += map(_in_order_of_sources, self._candidates(batch, held_back))
+            else:
+                found += map(self._ranked, self.described(batch, held_back))
+        return [
+            [self.shown(each, session) for each in suggestions[:n]]
+            for suggestions, session in zip(found, sessions)
+        ]
+
+    def requests(self, sessions: Sequence[Session], histories: Histories = None) -> List[Request]:
+        check_sessions(sessions)
+        check_histories(histories, sessions)
+        known = histories or [None] * len(sessions)
+        return [read_request(*each, self.reader) for each in zip(sessions, known)]
+
+    def described(
+        self, requests: Sequence[Request], held_back: Optional[Counter[str]] = None
+    ) -> List[Described]:
+        """The candidates of one batch that may be shown, with their features."""
+        scores: Sequence[Optional[Scores]] = [None] * len(requests)
+        sources, pasts = self._sources(requests), _pasts(requests)
+        gathered = self._gather(requests, pasts, sources, held_back)
+        if self.trained is not None and sources is not None:
+            texts = [[each.text for each in candidates] for candidates in gathered]
+            scores = self.trained.scores(sources, texts)
+        return [
+            Described(
+                candidates, features(request.session, candidates, self.table, of_session, past)
+            )
+            for request, candidates, of_session, past in zip(requests, gathered, scores, pasts)
+        ]
+
+    def shown(self, suggestion: Suggestion, session: Session) -> Suggestion:
+        """As people typed it; else for typed queries as it would be typed, for a line as in it."""
+        text = None if self.table is None else self.table.form(suggestion.query)
+        if text is None and not isinstance(session, str):
+            text = decode_query(suggestion.query)
+        return suggestion if text is None else suggestion._replace(text=text)
+
+    def _candidates(
+        self, requests: Sequence[Request], held_back: Optional[Counter[str]]
+    ) -> List[List[Candidate]]:
+        sources = None if self.beam is None else self._sources(requests)
+        return self._gather(requests, _pasts(requests), sources, held_back)
+
+    def _sources(self, requests: Sequence[Request]) -> Optional[Sources]:
+        """The requests as the model reads them; None without a model."""
+        if self.trained is None:
+            return None
+        lines = [request.fitted(self.model_reads).line for request in requests]
+        return self.trained.sources(lines)
+
+    def _gather(
+        self,
+        requests: Sequence[Request],
+        pasts: Sequence[Past],
+        sources: Optional[Sources],
+        held_back: Optional[Counter[str]],
+    ) -> List[List[Candidate]]:
+        """What may be shown of the candidates.
+
+        Args:
+            sources: the requests as the model reads them; None where nobody asks it
+        """
+        beams: Sequence[Sequence[str]] = [()] * len(requests)
+        if self.beam is not None and sources is not None:
+            beams = self.beam(sources)
+        found = []
+        for request, past, beam in zip(requests, pasts, beams):
+            candidates = gather(request.session, self.table, beam, self.sources, past)
+            own = OwnText(request.session, chain.from_iterable(request.history))
+            found.append(self.display.shown(candidates, own, held_back))
+        return found
+
+    def _ranked(self, described: Described) -> List[Suggestion]:
+        if not described.candidates or self.ranker is None:
+            return []
+        candidates = described.candidates
+        return [
+            _suggestion(candidates[each.row], each.probability, each.rule)
+            for each in self.ranker.order(described.features, self.unrelated)
+        ]
+
+
+def batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    for start in range(0, len(items), _BATCH_SIZE):
+        yield items[start : start + _BATCH_SIZE]
+
+
+def _in_order_of_sources(candidates: Sequence[Candidate]) -> List[Suggestion]:
+    return [_suggestion(each, float(-place), IN_TURN) for place, each in enumerate(candidates)]
+
+
+def _suggestion(candidate: Candidate, score: float, rule: str) -> Suggestion:
+    return Suggestion(candidate.text, score, candidate.source, rule, candidate.text)
+
+
+def _pasts(requests: Sequence[Request]) -> List[Past]:
+    return [past_of(request.history, request.session[-1]) for request in requests]
+
+
+def _texts_of(
+    table: Optional[NextQueries], trained: Optional[Engine], ranker: Optional[Ranker]
+) -> List[SettingsOf]:
+    """With what settings the text of each part was prepared."""
+    texts: List[SettingsOf] = []
+    if trained is not None:
+        texts.append((trained.settings_file, trained.text_settings))
+    if table is not None:
+        texts.append((table.header, table.text_settings))
+    if ranker is not None:
+        texts.append((ranker.header, ranker.conditions.text))
+    return texts
