@@ -3,8 +3,8 @@
 #
 #   experiments/aol_levels/run.sh LOG WORK_FOLDER [SEED …]
 #
-# prepares and binarises LOG, trains both models with each seed (1 2 3 if not given), generates and
-# scores. What is there already is kept, and a training that was cut goes on. UPDATES=3000 and
+# prepares and binarises LOG, trains the three models with each seed (1 2 3 if not given), generates
+# and scores. What is there already is kept, and a training that was cut goes on. UPDATES=1500 and
 # HISTORY=5 can be set; SPLIT=test scores the test data, else the validation data are scored.
 set -euo pipefail
 
@@ -13,7 +13,7 @@ log=$1 work=$2
 shift 2
 seeds=("${@:-1 2 3}")
 read -ra seeds <<< "${seeds[*]}"
-updates=${UPDATES:-3000} history=${HISTORY:-5} split=${SPLIT:-valid}
+updates=${UPDATES:-1500} history=${HISTORY:-5} split=${SPLIT:-valid}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 python=${PYTHON:-$([ -x "$root/.venv/bin/python" ] && echo "$root/.venv/bin/python" || echo python3)}
 bin=$(dirname "$("$python" -c 'import sys; print(sys.executable)')")
@@ -66,17 +66,20 @@ evaluate() {  # JSON_NAME "NAME …" [flags of mtn-evaluate …]
         --train "$text/train" --json "$json"
 }
 
-two=() three=()
+two=() control=() three=()
 for seed in "${seeds[@]}"; do
-    # Cut to one session, the one in progress, and with room for all of the history.
+    # Two levels that read the session in progress; two that read the history too, as if it were one
+    # long session; three that read it session by session.
     train "two-$seed" "$seed" 2,1 12,10,1
+    train "control-$seed" "$seed" 2,1 "12,10,$((history + 1))"
     train "three-$seed" "$seed" 2,1,1 "12,10,$((history + 1))"
-    score "two-$seed"
-    score "three-$seed"
-    evaluate "$split-$seed" "two-$seed three-$seed" --baseline "two-$seed"
-    two+=("two-$seed") three+=("three-$seed")
+    for name in two control three; do score "$name-$seed"; done
+    evaluate "$split-$seed" "two-$seed control-$seed three-$seed" \
+        --baseline "two-$seed" --baseline "control-$seed"
+    two+=("two-$seed") control+=("control-$seed") three+=("three-$seed")
 done
 if [ ${#seeds[@]} -gt 1 ]; then  # the means over all seeds
-    evaluate "$split" "${two[*]} ${three[*]}" --baseline two \
-        --runs "two=$(IFS=,; echo "${two[*]}")" --runs "three=$(IFS=,; echo "${three[*]}")"
+    evaluate "$split" "${two[*]} ${control[*]} ${three[*]}" --baseline two --baseline control \
+        --runs "two=$(IFS=,; echo "${two[*]}")" --runs "control=$(IFS=,; echo "${control[*]}")" \
+        --runs "three=$(IFS=,; echo "${three[*]}")"
 fi

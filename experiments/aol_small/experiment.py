@@ -19,7 +19,7 @@ from lists import counts, pecos, suggester, yardstick
 from models import Models
 from parts import PLUGIN, Part, once, run_all, tell, write_whole
 from plan import Plan
-from recipes import SIZES, SUGGESTERS, YARDSTICKS, Settings, System, next_rates, systems
+from recipes import SIZES, SUGGESTERS, TRAINING, YARDSTICKS, Settings, System, next_rates, systems
 from rows import Row, Run, evaluation, manifest
 
 from mtn_preprocess.errors import InputError
@@ -348,9 +348,7 @@ def main() -> None:
         beam_of=_BEAM_OF,
         pecos=args.pecos and str(Path(args.pecos).absolute()),
         settings=settings,
-        training="--optimizer fused_adam --adam-betas '(0.9, 0.98)' --clip-norm 1.0"
-        " --lr-scheduler polynomial_decay --train-batches random --cpu"
-        " --no-epoch-checkpoints --log-format simple --log-interval 100",
+        training=TRAINING,
         updates=updates,
         rate_updates=args.rate_updates,
         generation="--cpu --batch-size 64",

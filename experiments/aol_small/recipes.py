@@ -9,6 +9,12 @@ _ENTROPY = "--criterion entropy_regularized_cross_entropy"
 _SESSIONS = f"{_SMOOTHED} --batch-size 32"  # of 2.6 pairs on average
 _PAIRS = f"{_SMOOTHED} --batch-size 82"
 
+# What all models are trained with.
+TRAINING = (
+    "--optimizer fused_adam --adam-betas '(0.9, 0.98)' --clip-norm 1.0"
+    " --lr-scheduler polynomial_decay --train-batches random --cpu"
+    " --no-epoch-checkpoints --log-format simple --log-interval 100"
+)
 BEAM = 10
 
 RATES = (0.004, 0.008)  # and on, halved or doubled, as long as the last one is the best

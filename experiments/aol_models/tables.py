@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Tables of all results, and differences with intervals by paired bootstrap of people.
+
+    python experiments/aol_models/tables.py > experiments/aol_models/results/tables.md
+
+Figures are means over the seeds of each row. A difference takes the seeds that both rows have.
+"""
+
+from collections import defaultdict
+from typing import Dict, Iterator, List, Sequence, Tuple
+
+import numpy as np
+from results import AT, RESULTS, Result, read_result, rows_of_people
+
+from mtn_evaluation.paired_bootstrap import Difference, compare
+from mtn_evaluation.suggestion_scores import figures
+from mtn_preprocess.errors import InputError
+
+LABELS = {
+    "echo": "echo",
+    "last": "`last`: count, else echo",
+    "seq2seq": "Seq2Seq with attention",
+    "hlstm": "hierarchical LSTM",
+    "mnsrf": "M-NSRF",
+    "transformer": "Transformer 3 + 2",
+    "mtn": "**MTN 2Q 1S + 2**",
+    "seq2seq-copying": "Seq2Seq, copying",
+    "transformer-copying": "Transformer 3 + 2, copying",
+    "mtn-copying": "**MTN, copying**",
+}
+RECURRENT = ("seq2seq", "hlstm", "mnsrf")
+WAYS = {"raw": "raw text", "unk": "the paper's way"}
+COMPARED = ("bleu", "1-gram", "2-gram", "3-gram", "4-gram", "exact", "mrr@10")
+TITLES = {"bleu": "BLEU", "mrr@10": "MRR@10"}
+
+Runs = Dict[int, Result]  # by seed
+
+
+def main() -> None:
+    for folder in sorted(RESULTS.iterdir(), reverse=True):
+        if folder.is_dir():
+            systems = read_folder(folder.name)
+            print(f"## {folder.name}\n")
+            print("\n".join(score_table(systems)), end="\n\n")
+            print("\n".join(difference_table(systems)), end="\n\n")
+
+
+def read_folder(data: str) -> Dict[str, Runs]:
+    """In the order of LABELS."""
+    found: Dict[str, Runs] = defaultdict(dict)
+    tests = set()
+    for path in sorted((RESULTS / data).glob("*.json")):
+        result = read_result(path)
+        tests.add(result.test)
+        if len(tests) > 1:
+            raise InputError("another test than the files before", "remove one of them", path)
+        found[result.about["system"]][result.about["seed"]] = result
+    return {name: found[name] for name in LABELS if name in found}
+
+
+def scores_of(result: Result, way: str) -> Dict[str, float]:
+    return figures(result.sums[way].sum(axis=0), sum(result.pairs), AT)
+
+
+def mean_scores(runs: Runs, way: str) -> Dict[str, float]:
+    every = [scores_of(result, way) for result in runs.values()]
+    return {name: float(np.mean([scores[name] for scores in every])) for name in every[0]}
+
+
+def score_table(systems: Dict[str, Runs]) -> Iterator[str]:
+    any_one = next(iter(next(iter(systems.values())).values()))
+    yield f"{sum(any_one.pairs):,} test pairs of {len(any_one.pairs)} people; percent.\n"
+    yield (
+        "| | seeds | BLEU | 1/2/3/4-gram | exact | hit@10 | MRR@10 | perplexity"
+        " | BLEU, the paper's way | 1/2/3/4-gram |"
+    )
+    yield "|---|---|---:|---|---:|---:|---:|---:|---:|---|"
+    for name, runs in systems.items():
+        raw, unk = mean_scores(runs, "raw"), mean_scores(runs, "unk")
+        seeds = ", ".join(str(seed) for seed in sorted(runs) if seed)
+        perplexities = [run.perplexity for run in runs.values() if run.perplexity is not None]
+        perplexity = f"{np.mean(perplexities):.1f}" if perplexities else ""
+        cells = [LABELS[name], seeds, f"{raw['bleu']:.2f}", precisions(raw)]
+        cells += [f"{raw[figure]:.1f}" for figure in ("exact", "hit@10", "mrr@10")]
+        cells += [perplexity, f"{unk['bleu']:.2f}", precisions(unk)]
+        yield f"| {' | '.join(cells)} |"
+
+
+def precisions(scores: Dict[str, float]) -> str:
+    return "/".join(f"{scores[f'{order}-gram']:.1f}" for order in (1, 2, 3, 4))
+
+
+def difference_table(systems: Dict[str, Runs]) -> Iterator[str]:
+    titles = [TITLES.get(figure, figure) for figure in COMPARED]
+    yield f"| difference | scored | times in BLEU | {' | '.join(titles)} |"
+    yield f"|---|---|---:|{'---|' * len(titles)}"
+    for system, baseline in compared(systems):
+        for way, label in WAYS.items():
+            seeds = sorted(set(systems[system]) & set(systems[baseline]))
+            one, other = ([systems[name][seed] for seed in seeds] for name in (system, baseline))
+            found = {each.figure: each for each in differences(one, other, way)}
+            ratio = mean_bleu(one, way) / mean_bleu(other, way)
+            shown = [interval(found[figure]) for figure in COMPARED]
+            pair = f"{LABELS[system]} minus {LABELS[baseline]}"
+            yield f"| {pair} | {label} | {ratio:.2f} | {' | '.join(shown)} |"
+
+
+def compared(systems: Dict[str, Runs]) -> List[Tuple[str, str]]:
+    """MTN with the flat Transformer and the best recurrent model, without and with copying."""
+    bleu = {
+        name: mean_scores(systems[name], "raw")["bleu"] for name in RECURRENT if name in systems
+    }
+    best_recurrent = sorted(bleu, key=lambda name: -bleu[name])[:1]
+    rivals = {
+        "mtn": ["transformer", *best_recurrent],
+        "mtn-copying": ["transformer-copying", "seq2seq-copying", "mtn"],
+    }
+    return [
+        (system, rival)
+        for system, against in rivals.items()
+        for rival in against
+        if system in systems and rival in systems and set(systems[system]) & set(systems[rival])
+    ]
+
+
+def differences(one: Sequence[Result], other: Sequence[Result], way: str) -> List[Difference]:
+    """Of the means over seeds."""
+    _, people = rows_of_people(one[0], way)
+    rows = [np.stack([rows_of_people(run, way)[0] for run in runs]) for runs in (other, one)]
+    return compare(rows[0], rows[1:], AT, people=people)[0]
+
+
+def mean_bleu(runs: Sequence[Result], way: str) -> float:
+    return float(np.mean([scores_of(run, way)["bleu"] for run in runs]))
+
+
+def interval(found: Difference) -> str:
+    return f"{found.difference:+.2f} ({found.low:+.2f} … {found.high:+.2f})"
+
+
+if __name__ == "__main__":
+    main()
