@@ -11,6 +11,7 @@ counting, next_queries what people asked next: counted, kept, looked up
 typed_words            which words and pairs of neighbouring words people typed
 edits, word_changes    the last query with words changed as people change them
 baselines              copying and counting, which any model should beat
+completion             what is being typed, completed after the session so far
 display_rules          what may be shown, whichever source it is from
 abuse                  queries that are never shown nor answered
 personal_data          text that may tell who somebody is
@@ -20,6 +21,7 @@ list_rules             which candidates belong in a list
 conditions             which parts a ranker was fitted with
 fingerprints           texts that are known again and not kept
 text_pool              many texts in two arrays
+most_frequent          the most frequent of any range of numbers
 ranked_lists           many lists of numbers with their counts, in three arrays
 kept_folder            folders of results: a header, checksums, whole or not at all
 array_folder           such folders of arrays, which open by memory map

@@ -224,7 +224,7 @@ def _of_words(
             (
                 len(text.split()),
                 len(words & last),
-                len(words & last) / len(last),
+                len(words & last) / max(len(last), 1),  # without a session, it has no words
                 len(words & last) / len(words),
                 len(words & earlier),
                 len(words - last - earlier),

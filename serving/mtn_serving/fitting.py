@@ -5,7 +5,7 @@ person, so it holds for strangers to the ranker. Nothing depends on threads or t
 give an equal ranker.
 """
 
-from typing import Any, Callable, List, NamedTuple, Sequence
+from typing import Any, Callable, List, NamedTuple, Sequence, Type
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from mtn_preprocess.errors import InputError
 
 from .candidates import FIELD_OF, Candidate
 from .conditions import Conditions
-from .features import NAMES
 from .ranker import Calibration, Ranker, import_lightgbm, order
 from .suggester import Described
 
@@ -48,7 +47,7 @@ class Examples(NamedTuple):
 
     pairs: List[Sequence[Candidate]]
     bounds: np.ndarray  # (pairs + 1,)
-    features: np.ndarray  # (candidates, NAMES)
+    features: np.ndarray  # (candidates, names of the ranker's features)
     is_next: np.ndarray  # (candidates,) 1 for the next query, else 0
 
     def rows(self, pair: int) -> slice:
@@ -69,6 +68,7 @@ def fit_ranker(
     folds: int = FOLDS,
     seed: int = SEED,
     progress: Progress = lambda what, done, total: None,
+    kind: Type[Ranker] = Ranker,
 ) -> Fitted:
     """Args:
     described: the candidates of each pair
@@ -76,6 +76,7 @@ def fit_ranker(
     person_of: whose pair it is, or of which session where people are not known
     conditions: how the candidates were made
     progress: is told after each step
+    kind: of ranker
     """
     examples = _examples(described, next_queries)
     _check_people(examples, person_of, folds)
@@ -87,13 +88,13 @@ def fit_ranker(
     # In the last round nobody is held out: this learner is the ranker's.
     for held_out in range(folds + 1):
         here = fold == held_out
-        learner = _fit(examples, fold_of_pair != held_out, seed)
+        learner = _fit(examples, fold_of_pair != held_out, seed, kind.names)
         if here.any():
             scores[here] = learner.predict(examples.features[here])
         progress("learners fitted", held_out + 1, folds + 1)
     calibration = _calibrate(scores, examples.is_next)
     facts = {"examples": len(described), "seed": seed}
-    ranker = Ranker(learner, calibration, conditions, facts)
+    ranker = kind(learner, calibration, conditions, facts)
     return Fitted(ranker, examples, calibration.probabilities(scores))
 
 
@@ -149,7 +150,7 @@ def _examples(described: Sequence[Described], next_queries: Sequence[str]) -> Ex
     )
 
 
-def _fit(examples: Examples, chosen: np.ndarray, seed: int) -> Any:
+def _fit(examples: Examples, chosen: np.ndarray, seed: int, names: Sequence[str]) -> Any:
     """Args:
     chosen: (pairs,) whether a pair is learned from
     """
@@ -160,7 +161,7 @@ def _fit(examples: Examples, chosen: np.ndarray, seed: int) -> Any:
         examples.features[rows],
         examples.is_next[rows],
         group=candidates[chosen & (candidates > 0)],
-        feature_name=list(NAMES),
+        feature_name=list(names),
     )
     return lightgbm.train({**_OPTIONS, "seed": seed}, data, ROUNDS)
 

@@ -19,6 +19,7 @@ from mtn_preprocess.text.text_settings import settings_of
 from .array_folder import file_of, open_arrays, save_arrays
 from .fingerprints import is_among
 from .kept_folder import HEADER, Kind
+from .most_frequent import MostFrequent
 from .ranked_lists import RankedLists
 from .text_pool import TextPool
 from .typed_words import TypedWords
@@ -158,6 +159,11 @@ class NextQueries(Followers):
         place = int(np.searchsorted(self.shown, np.uint32(number)))
         found = place < len(self.shown) and int(self.shown[place]) == number
         return self.forms[place] if found else None
+
+    @cached_property
+    def most_asked(self) -> MostFrequent:
+        """Finds the most asked queries of any range of them."""
+        return MostFrequent(self.asked)
 
     @cached_property
     def total_asked(self) -> int:

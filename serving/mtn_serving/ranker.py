@@ -4,7 +4,7 @@ A list is in the order of that probability, without what `list_rules` leaves out
 """
 
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Protocol, Tuple, Type, TypeVar
 
 import numpy as np
 
@@ -16,8 +16,11 @@ from .features import NAMES
 from .kept_folder import HEADER, Kind, new_folder, read_file, read_header
 from .list_rules import arrange
 
-LEARNER = "learner.txt"
+LEARNER = "learner.txt"  # as LightGBM writes it
+TREES = "trees.onnx"  # the same trees as a graph, in a bundle
 KIND = Kind("ranker", 4, "mtn-fit-ranker", frozenset({LEARNER}))
+
+AnyRanker = TypeVar("AnyRanker", bound="Ranker")
 
 
 class Ranked(NamedTuple):
@@ -36,16 +39,26 @@ class Calibration(NamedTuple):
         return 1 / (1 + np.exp(-(self.slope * scores + self.intercept)))
 
 
+class Learner(Protocol):
+    """LightGBM's Booster, or the same trees as a graph."""
+
+    def predict(self, features: np.ndarray) -> np.ndarray:
+        """(candidates, features) -> (candidates,), the higher the likelier."""
+
+
 class Ranker:
-    """Fitted on validation data.
+    """Fitted on validation data. Rankers of other candidates have a kind and features of their own.
 
     Args:
-        learner: of LightGBM; predicts scores that tell which candidate is likelier
+        learner: predicts scores that tell which candidate is likelier
         calibration: makes probabilities of them
         conditions: with what it was fitted
         facts: what else is worth keeping
         folder: where it is kept, for messages
     """
+
+    kind = KIND
+    names: Tuple[str, ...] = NAMES  # of the features
 
     def __init__(
         self,
@@ -61,8 +74,11 @@ class Ranker:
 
     def order(self, features: np.ndarray, unrelated: bool = False) -> List[Ranked]:
         """(candidates, NAMES) -> those of a list, best first."""
-        probabilities = self.calibration.probabilities(self.learner.predict(features))
-        return order(features, probabilities, unrelated)
+        return order(features, self.probabilities(features), unrelated)
+
+    def probabilities(self, features: np.ndarray) -> np.ndarray:
+        """(candidates, names) -> (candidates,)"""
+        return self.calibration.probabilities(self.learner.predict(features))
 
     def save(self, folder: Path) -> None:
         text = self.conditions.text
@@ -70,32 +86,52 @@ class Ranker:
             **self.facts,
             "conditions": {**self.conditions._asdict(), "text": text and text._asdict()},
             "calibration": self.calibration._asdict(),
-            "features": list(NAMES),
+            "features": list(self.names),
         }
-        with new_folder(folder, KIND, facts) as partial:
+        with new_folder(folder, self.kind, facts) as partial:
             learner = self.learner.model_to_string(num_iteration=-1)
             (partial / LEARNER).write_text(learner, encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: Path) -> "Ranker":
-        lightgbm = import_lightgbm()
-        header = read_header(folder, KIND)
-        if header.get("features") != list(NAMES):
-            raise InputError("of another version", KIND.again, folder / HEADER)
+    def load(cls: Type[AnyRanker], folder: Path) -> AnyRanker:
+        """As mtn-fit-ranker wrote it; in a bundle there is a graph, which needs no LightGBM."""
+        header = read_header(folder, cls.kind)
+        if header.get("features") != list(cls.names):
+            raise InputError("of another version", cls.kind.again, folder / HEADER)
         try:
             calibration = Calibration(**header["calibration"])
             conditions = Conditions(**_with_tuples(header["conditions"]))
             fitted_on = settings_of(conditions.text, folder / HEADER)
+            has_trees = TREES in header["files"]
         except (KeyError, TypeError, AttributeError):
-            raise InputError("damaged", KIND.again, folder / HEADER) from None
-        # LightGBM aborts the process, or never ends, on some damaged models: it is given none.
-        text = read_file(folder, KIND, header, LEARNER)
-        try:
-            learner = lightgbm.Booster(model_str=text.decode("utf-8"))
-        except lightgbm.basic.LightGBMError:
-            reason = f"not for LightGBM {lightgbm.__version__}"
-            raise InputError(reason, KIND.again, folder / LEARNER) from None
+            raise InputError("damaged", cls.kind.again, folder / HEADER) from None
+        read_learner = read_trees if has_trees else read_lightgbm
+        learner = read_learner(folder, cls.kind, header)
         return cls(learner, calibration, conditions._replace(text=fitted_on), header, folder)
+
+
+def read_trees(folder: Path, kind: Kind, header: Dict[str, Any]) -> Learner:
+    """Imported only here: lists without a ranker do not need ONNX Runtime."""
+    from .trees import Trees
+
+    return Trees(read_file(folder, kind, header, TREES), folder / TREES)
+
+
+def read_lightgbm(folder: Path, kind: Kind, header: Dict[str, Any]) -> Any:
+    """LightGBM's Booster.
+
+    Args:
+        folder: of a ranker, in a bundle or not
+        header: of the folder
+    """
+    lightgbm = import_lightgbm()
+    # LightGBM aborts the process, or never ends, on some damaged models: it is given none.
+    text = read_file(folder, kind, header, LEARNER)
+    try:
+        return lightgbm.Booster(model_str=text.decode("utf-8"))
+    except lightgbm.basic.LightGBMError:
+        reason = f"not for LightGBM {lightgbm.__version__}"
+        raise InputError(reason, kind.again, folder / LEARNER) from None
 
 
 def order(features: np.ndarray, probabilities: np.ndarray, unrelated: bool = False) -> List[Ranked]:

@@ -130,7 +130,7 @@ def test_no_pair_is_ranked_by_what_has_seen_its_person(monkeypatch):
             predicted.extend(asked)
             return np.zeros(len(rows))
 
-    def remember(examples, chosen, seed):
+    def remember(examples, chosen, seed, names):
         return Memory(examples.features[np.repeat(chosen, np.diff(examples.bounds))])
 
     monkeypatch.setattr(fitting, "_fit", remember)

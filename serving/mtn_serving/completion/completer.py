@@ -1,0 +1,145 @@
+"""From what is being typed to completions: candidates, what may be shown, order."""
+
+from itertools import chain
+from typing import Counter, List, NamedTuple, Optional, Protocol, Sequence, runtime_checkable
+
+import numpy as np
+
+from ..candidates import BEAM
+from ..display_rules import DisplayFilter, OwnText
+from ..engine import Engine, HistorySize, Scores, Sources
+from ..history import past_of
+from ..next_queries import NextQueries
+from ..request import Request
+from .candidates import Completion, Typed, gather_completions
+from .features import completion_features
+from .typed_prefix import Prefix
+
+BEAM_SIZE = 10  # hypotheses of the model
+
+
+@runtime_checkable
+class CompletingEngine(Protocol):
+    """An engine that can be held to a prefix; that of torch cannot."""
+
+    def complete(self, sources: Sources, prefixes: Sequence[str], beam: int) -> List[List[str]]: ...
+
+
+class DescribedCompletions(NamedTuple):
+    """The completions of one request that may be shown, with what is known of them."""
+
+    completions: List[Completion]
+    features: np.ndarray  # (completions, features.NAMES)
+
+
+class Asked(NamedTuple):
+    """One request: what is typed, after what."""
+
+    request: Request  # its session may be empty
+    prefix: Prefix
+
+
+class Completer:
+    """Keeps nothing between calls.
+
+    Args:
+        table: what people asked
+        trained: the model; None for none
+        display: what may be shown
+        sources: of suggestions, those that are switched on
+        model_reads: what the model reads of a history
+    """
+
+    def __init__(
+        self,
+        table: Optional[NextQueries],
+        trained: Optional[Engine],
+        display: DisplayFilter,
+        sources: Sequence[str],
+        model_reads: HistorySize,
+    ) -> None:
+        self.table, self.trained, self.display = table, trained, display
+        self.sources, self.model_reads = sources, model_reads
+
+    def completions(
+        self, asked: Sequence[Asked], held_back: Optional[Counter[str]] = None
+    ) -> List[List[Completion]]:
+        """Those of one batch that may be shown, in the order of their sources."""
+        return self._gather(asked, self._sources(asked) if self._has_beam else None, held_back)
+
+    def described(
+        self, asked: Sequence[Asked], held_back: Optional[Counter[str]] = None
+    ) -> List[DescribedCompletions]:
+        """The same with their features."""
+        sources = self._sources(asked)
+        gathered = self._gather(asked, sources, held_back)
+        scores = self._scores(asked, gathered, sources)
+        return [
+            DescribedCompletions(
+                found, completion_features(_typed(each), found, self.table, of_request)
+            )
+            for each, found, of_request in zip(asked, gathered, scores)
+        ]
+
+    @property
+    def _has_beam(self) -> bool:
+        return BEAM in self.sources and isinstance(self.trained, CompletingEngine)
+
+    def _sources(self, asked: Sequence[Asked]) -> Optional[Sources]:
+        """The requests that have a session, as the model reads them; None where there are none."""
+        lines = [
+            each.request.fitted(self.model_reads).line for each in asked if each.request.session
+        ]
+        return self.trained.sources(lines) if self.trained is not None and lines else None
+
+    def _gather(
+        self,
+        asked: Sequence[Asked],
+        sources: Optional[Sources],
+        held_back: Optional[Counter[str]],
+    ) -> List[List[Completion]]:
+        beams: List[List[str]] = []
+        if sources is not None and self._has_beam:
+            assert isinstance(self.trained, CompletingEngine)
+            prefixes = [each.prefix.text for each in asked if each.request.session]
+            beams = self.trained.complete(sources, prefixes, BEAM_SIZE)
+        of_request = iter(beams)
+        found = []
+        for each in asked:
+            beam = next(of_request, []) if each.request.session else []
+            completions = gather_completions(_typed(each), self.table, beam, self.sources)
+            found.append(self._shown(each, completions, held_back))
+        return found
+
+    def _shown(
+        self, asked: Asked, completions: List[Completion], held_back: Optional[Counter[str]]
+    ) -> List[Completion]:
+        """What may be shown. The finished words are the person's own."""
+        request = asked.request
+        typed = " ".join(asked.prefix.finished)
+        own = OwnText(request.session, chain([typed], *request.history))
+        candidates = [each.candidate for each in completions]
+        kept = {each.text for each in self.display.shown(candidates, own, held_back)}
+        return [each for each in completions if each.text in kept]
+
+    def _scores(
+        self,
+        asked: Sequence[Asked],
+        gathered: Sequence[List[Completion]],
+        sources: Optional[Sources],
+    ) -> List[Optional[Scores]]:
+        if self.trained is None or sources is None:
+            return [None] * len(asked)
+        texts = [
+            [each.text for each in found]
+            for found, one in zip(gathered, asked)
+            if one.request.session
+        ]
+        of_request = iter(self.trained.scores(sources, texts))
+        return [next(of_request) if each.request.session else None for each in asked]
+
+
+def _typed(asked: Asked) -> Typed:
+    request = asked.request
+    last = request.session[-1] if request.session else ""
+    return Typed(asked.prefix, request.session, past_of(request.history, last))

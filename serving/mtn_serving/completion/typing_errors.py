@@ -1,0 +1,65 @@
+"""Texts of a sorted pool whose start differs from a prefix by one typing error.
+
+The error is a letter too many, a letter missing, a wrong letter, or two letters in the wrong order.
+The first letter is taken as right: people seldom miss it, and without it far more texts are alike.
+
+The pool is walked as a trie: up to each place of the prefix the range of texts that start so is
+known, and only letters that really follow there are tried. So any alphabet will do, and the time
+depends on the prefix and hardly on the pool.
+"""
+
+from bisect import bisect_left
+from typing import Iterator, List, Set
+
+from ..text_pool import TextPool
+
+_LAST_CHARACTER = chr(0x10FFFF)
+MIN_LETTERS = 4  # of a prefix that may have an error: shorter ones are near to everything
+
+
+def corrected_prefixes(pool: TextPool, prefix: str) -> List[str]:
+    """All prefixes with one error put right that some text of the pool starts with, sorted."""
+    if len(prefix) < MIN_LETTERS:
+        return []
+    found: Set[str] = set()
+    known = range(len(pool))
+    for place in range(len(prefix)):
+        if place:
+            found.update(_corrected_at(pool, known, prefix, place))
+        known = _starting_with(pool, prefix[: place + 1], known)
+        if not known:
+            break
+    return sorted(found - {prefix})
+
+
+def _corrected_at(pool: TextPool, known: range, prefix: str, place: int) -> Iterator[str]:
+    """Corrections that leave all before a place as it is.
+
+    Args:
+        known: texts that start with what stands before it
+    """
+    before, behind = prefix[:place], prefix[place:]
+    fixed = [behind[1:], behind[1:2] + behind[:1] + behind[2:]]
+    for letter in _letters_at(pool, known, before):
+        fixed += [letter + behind, letter + behind[1:]]
+    for rest in fixed:
+        if rest and _starting_with(pool, before + rest, known):
+            yield before + rest
+
+
+def _letters_at(pool: TextPool, known: range, before: str) -> Iterator[str]:
+    """Letters that follow `before` in texts that start with it."""
+    place = known.start
+    while place < known.stop:
+        text = pool[place]
+        if len(text) == len(before):
+            place += 1
+            continue
+        letter = text[len(before)]
+        yield letter
+        place = _starting_with(pool, before + letter, range(place, known.stop)).stop
+
+
+def _starting_with(pool: TextPool, prefix: str, within: range) -> range:
+    start = bisect_left(pool, prefix, within.start, within.stop)
+    return range(start, bisect_left(pool, prefix + _LAST_CHARACTER, start, within.stop))
