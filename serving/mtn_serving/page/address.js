@@ -1,0 +1,42 @@
+/**
+ * Session and history in the page's address, behind the #: a link shows the same lists, and the
+ * browser's back button goes back a step. This part of an address is not sent to the service.
+ *
+ *   #q=paris+hotels&q=london&past=rome%0Arome+hotels     (queries of an earlier session by lines)
+ *
+ * A browser that was given this site as a search engine opens `?q=london`: a session of one query.
+ */
+
+/** @returns {{session: string[], history: string[][]}} */
+export function readAddress() {
+  const fields = new URLSearchParams(location.hash.slice(1) || location.search);
+  return {
+    session: fields.getAll("q").filter(Boolean),
+    history: fields.getAll("past").map(lines).filter((session) => session.length > 0),
+  };
+}
+
+/** Writes them as a new step, unless they are there already. */
+export function writeAddress({ session, history }) {
+  const fields = new URLSearchParams();
+  for (const query of session) fields.append("q", query);
+  for (const earlier of history) fields.append("past", earlier.join("\n"));
+  const address = location.pathname + (fields.size > 0 ? `#${fields}` : "");
+  const now = location.pathname + location.search + location.hash;
+  if (address !== now) window.history.pushState(null, "", address);
+}
+
+/** The queries of one session, a line each. */
+function lines(text) {
+  return text.split("\n").map((line) => line.trim()).filter(Boolean);
+}
+
+/** Sessions as people write them: a query per line, a blank line between sessions. */
+export function readHistory(text) {
+  return text.split(/\n\s*\n/).map(lines).filter((session) => session.length > 0);
+}
+
+/** The same, written. */
+export function writeHistory(history) {
+  return history.map((session) => session.join("\n")).join("\n\n");
+}

@@ -1,0 +1,134 @@
+/**
+ * The page: a search box, its session, and what may come next.
+ *
+ *   combobox          completes what is being typed
+ *   session_list      the queries so far
+ *   suggestion_list   the next queries of one bundle, and `explanation`s of them
+ *   samples           sessions to click
+ *
+ * One state, {session, history}: whatever changes it goes through `change`, which shows it everywhere.
+ */
+
+import { readAddress, readHistory, writeAddress, writeHistory } from "./address.js";
+import { readKey } from "./api_key.js";
+import { Combobox } from "./combobox.js";
+import { announcer } from "./elements.js";
+import { Notice } from "./notice.js";
+import { SessionList } from "./session_list.js";
+import { showSamples } from "./samples.js";
+import { Service } from "./service.js";
+import { inWords } from "./sources.js";
+import { SuggestionList } from "./suggestion_list.js";
+
+const COMPLETIONS = 8;
+
+const at = (id) => document.getElementById(id);
+const service = new Service(new URL(".", import.meta.url), readKey);
+const announce = announcer(at("announcements"));
+
+let state = { session: [], history: [] };
+let lists = [];
+
+const sessionList = new SessionList(at("queries"), (session, done) => {
+  change({ session });
+  announce(done);
+});
+
+function change(changes) {
+  state = { ...state, ...changes };
+  writeAddress(state);
+  show();
+}
+
+function show() {
+  const { session, history } = state;
+  sessionList.show(session);
+  light(null);
+  at("no-queries").hidden = session.length > 0;
+  at("clear").hidden = session.length === 0;
+  at("keep-session").hidden = session.length === 0;
+  at("lists").hidden = session.length === 0;
+  at("history").value = writeHistory(history);
+  at("history-count").textContent = history.length > 0 ? String(history.length) : "";
+  for (const list of lists) list.ask(state);
+}
+
+function search(text) {
+  const query = text.trim().replace(/\s+/g, " ");
+  at("query").value = "";
+  if (query) change({ session: [...state.session, query] });
+  at("query").focus();
+}
+
+/** How much each query mattered for a suggestion; null if that is unknown. */
+function light(shares, suggestion) {
+  const told = shares !== null && shares.length > 1; // one query alone matters in any case
+  sessionList.light(told ? shares : null);
+  at("shading").textContent = told ? `Percentages: how much each query mattered for “${suggestion}”.` : "";
+}
+
+async function complete(text, signal) {
+  if (!text.trim()) return [];
+  const answer = await service.complete({ ...state, prefix: text, n: COMPLETIONS }, signal);
+  return answer.suggestions.map(({ text, source }) => ({ text, detail: inWords(source) }));
+}
+
+function listen() {
+  new Combobox(at("query"), document.querySelector(".completions"), {
+    find: complete,
+    choose: ({ text }) => search(text),
+    announce,
+    failed: (error) => (at("typing-notice").textContent = error?.message ?? ""),
+  });
+  at("search").addEventListener("submit", (event) => {
+    event.preventDefault();
+    search(at("query").value);
+  });
+  at("clear").addEventListener("click", () => {
+    change({ session: [] });
+    at("query").focus();
+    announce("The session is empty");
+  });
+  at("use-history").addEventListener("click", () => {
+    change({ history: readHistory(at("history").value) });
+    announce(`${state.history.length} earlier sessions`);
+  });
+  at("keep-session").addEventListener("click", () => {
+    change({ session: [], history: [...state.history, state.session] });
+    at("query").focus();
+    announce("The session is now an earlier one");
+  });
+  window.addEventListener("popstate", () => {
+    state = readAddress();
+    show();
+  });
+}
+
+/** A list per bundle. Where the service has two, they stand side by side. */
+async function start() {
+  const [ready, samples] = await Promise.all([service.get("readyz"), service.get("samples.json")]);
+  const names = ready.bundles.map(({ name }) => name);
+  lists = names.map((name, place) => {
+    const page = { choose: ({ text }) => search(text), light, announce, lights: place === 0 };
+    return new SuggestionList(at("lists"), service, names.length > 1 ? name : null, page);
+  });
+  showSamples(at("samples"), samples, ({ session, history = [] }) => change({ session, history }));
+  at("about").textContent = ready.bundles.map(({ name, version }) => `${name} ${version}`).join(", ");
+  show();
+}
+
+/** The start is tried again like any request: a page opened too early heals by itself. */
+async function startOrSay() {
+  startNotice.waiting();
+  try {
+    await start();
+    startNotice.clear();
+  } catch (error) {
+    startNotice.failed(error);
+  }
+}
+
+const startNotice = new Notice(at("start-notice"), startOrSay);
+state = readAddress();
+listen();
+startOrSay();

@@ -1,0 +1,139 @@
+/**
+ * The next queries that one bundle suggests for the session.
+ */
+
+import { element } from "./elements.js";
+import { sharesOf } from "./explanation.js";
+import { Latest, SUPERSEDED } from "./latest.js";
+import { Notice } from "./notice.js";
+import { suggestionRow } from "./suggestion_row.js";
+
+const LENGTH = 8; // suggestions in a list
+
+export class SuggestionList {
+  #service;
+  #bundle;
+  #page;
+  #latest = new Latest();
+  #lighting = new Latest();
+  #state = null;
+  #facts = element("span", { class: "facts" });
+  #rows = element("ol", { class: "suggestions" });
+  #notice;
+
+  /**
+   * @param {HTMLElement} place is given the list
+   * @param {Service} service
+   * @param {?string} bundle its name; null where the service has one only
+   * @param {object} page
+   *   choose(suggestion): it was chosen
+   *   light(shares, text): how much each query mattered for a suggestion; null if that is unknown
+   *   announce(text): says it to screen readers
+   *   lights: whether the queries light up for the first suggestion of this list
+   */
+  constructor(place, service, bundle, page) {
+    this.#service = service;
+    this.#bundle = bundle;
+    this.#page = page;
+    const line = element("p", { class: "notice" });
+    this.#notice = new Notice(line, () => this.ask(this.#state));
+    const title = bundle === null ? "Next queries" : `Next queries, ${bundle}`;
+    place.append(
+      element(
+        "section",
+        { class: "list", "aria-label": title },
+        element("div", { class: "panel-title" }, element("h2", {}, title), this.#facts),
+        line,
+        this.#rows,
+      ),
+    );
+  }
+
+  /** Asks for the list of another session. @param {object} state {session, history} */
+  async ask(state) {
+    this.#state = state;
+    this.#lighting.cancel();
+    if (state.session.length === 0) return this.#empty();
+    this.#rows.setAttribute("aria-busy", "true");
+    this.#notice.waiting();
+    const sent = performance.now();
+    try {
+      const request = this.#request({ n: LENGTH });
+      const answer = await this.#latest.run((signal) => this.#service.suggest(request, signal));
+      if (answer === SUPERSEDED) return;
+      this.#show(answer, performance.now() - sent);
+    } catch (error) {
+      this.#clear();
+      this.#notice.failed(error);
+    }
+  }
+
+  #request(more) {
+    const asked = { ...this.#state, ...more };
+    return this.#bundle === null ? asked : { ...asked, bundle: this.#bundle };
+  }
+
+  #empty() {
+    this.#latest.cancel();
+    this.#clear();
+    this.#notice.clear();
+  }
+
+  #clear() {
+    this.#rows.replaceChildren();
+    this.#rows.removeAttribute("aria-busy");
+    this.#facts.textContent = "";
+  }
+
+  #show(answer, roundTrip) {
+    const { suggestions } = answer;
+    const best = suggestions[0]?.score;
+    const { choose } = this.#page;
+    const row = (each) => suggestionRow(each, best, { choose, explain: () => this.#why(each) });
+    this.#clear();
+    this.#notice.clear();
+    this.#rows.append(...suggestions.map(row));
+    if (best === undefined) this.#rows.append(element("li", { class: "hint" }, NOTHING));
+    this.#facts.textContent = factsOf(answer, roundTrip);
+    this.#page.announce(`${suggestions.length} next queries`);
+    if (this.#page.lights && best !== undefined) this.#light(suggestions[0]);
+  }
+
+  #why(suggestion) {
+    this.#lighting.cancel();
+    return this.#explain(suggestion);
+  }
+
+  /** Why a suggestion; the queries light up for it, unless the session is another by then. */
+  async #explain(suggestion, signal) {
+    const state = this.#state;
+    const request = this.#request({ suggestion: suggestion.query });
+    const { explanation } = await this.#service.explain(request, signal);
+    if (state === this.#state && !signal?.aborted) {
+      this.#page.light(sharesOf(explanation), suggestion.text);
+    }
+    return explanation;
+  }
+
+  /** Until somebody asks why, the queries light up for the first suggestion. */
+  async #light(suggestion) {
+    try {
+      await this.#lighting.run((signal) => this.#explain(suggestion, signal));
+    } catch (error) {
+      this.#page.light(null, error.message);
+    }
+  }
+}
+
+const NOTHING = "Nothing to suggest for this session.";
+const DEGRADED = { deadline: "the model was too slow", error: "the model failed" };
+
+/** How long the answer took here and there, and whether it is the whole one. */
+function factsOf({ milliseconds, degraded, reason }, roundTrip) {
+  const time = `${inShort(milliseconds)} ms · ${inShort(roundTrip)} ms round trip`;
+  return degraded ? `${time} · from counts alone, ${DEGRADED[reason]}` : time;
+}
+
+function inShort(milliseconds) {
+  return milliseconds.toFixed(milliseconds < 10 ? 1 : 0);
+}

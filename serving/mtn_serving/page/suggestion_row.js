@@ -1,0 +1,68 @@
+/**
+ * One suggestion: its text to click, its score as a bar, where it came from, and on demand why.
+ */
+
+import { bar, element, percent, unseen } from "./elements.js";
+import { explanation } from "./explanation.js";
+import { Notice } from "./notice.js";
+import { inWords } from "./sources.js";
+
+const ONLY_A_PLACE = "in turn"; // the rule of lists without a ranker: their scores only count down
+
+/**
+ * @param {object} suggestion {text, score, source, rule}
+ * @param {number} best the highest score of the list
+ * @param {object} list
+ *   choose(suggestion): it was chosen
+ *   explain(): Promise of its explanation
+ */
+export function suggestionRow(suggestion, best, { choose, explain }) {
+  const { text, score, source, rule } = suggestion;
+  const scored = rule !== ONLY_A_PLACE;
+  const why = element("div", { class: "why", hidden: true });
+  return element(
+    "li",
+    {},
+    element(
+      "button",
+      { type: "button", class: "suggestion", onclick: () => choose(suggestion) },
+      text,
+    ),
+    element("span", { class: "source" }, inWords(source)),
+    scored ? bar(score / best) : null,
+    scored ? element("span", { class: "score" }, percent(score)) : null,
+    element(
+      "button",
+      {
+        type: "button",
+        class: "quiet ask-why",
+        "aria-expanded": "false",
+        onclick: (event) => toggle(event.currentTarget, why, explain),
+      },
+      "Why?",
+      unseen(` ${text}`),
+    ),
+    why,
+  );
+}
+
+function toggle(button, why, explain) {
+  const opens = button.getAttribute("aria-expanded") === "false";
+  button.setAttribute("aria-expanded", String(opens));
+  why.hidden = !opens;
+  if (opens) fill(why, explain);
+}
+
+async function fill(why, explain) {
+  const line = element("p", { class: "notice" });
+  const notice = new Notice(line, () => fill(why, explain));
+  why.replaceChildren(line);
+  notice.waiting();
+  try {
+    const answer = await explain();
+    notice.clear();
+    why.replaceChildren(...explanation(answer));
+  } catch (error) {
+    notice.failed(error);
+  }
+}
