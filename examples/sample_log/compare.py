@@ -3,9 +3,9 @@
 
 An architecture is first timed, then tried with each rate for a third of the time, then trained with
 the rate of the lowest validation loss. Time is CPU time of one thread, so that a busy machine does
-not matter. Models copy words where the architecture can. Writes curves.png and scores.json below
---output; the counting baselines stand beside the models. What a run that was cut off has finished
-is not done again.
+not matter. Models copy words where the architecture can. Writes curves.png, scores.json and the
+pages of mtn-report below --output; the counting baselines stand beside the models. What a run that
+was cut off has finished is not done again.
 """
 
 import argparse
@@ -51,6 +51,8 @@ BOUNDS = {
 }
 PROBES = 20, 120  # updates; their difference is free of the time that a training takes to start
 VALIDATIONS = 8  # of each training
+BEAM = 10
+SAMPLE_LINES = [44, 1852, 2267]  # of the test text, that the report shows
 _VALID = re.compile(r"\| valid \|.*\| (?:nll_)?loss ([0-9.]+) .*?\| num_updates (\d+)")
 
 
@@ -73,7 +75,7 @@ def main() -> None:
         folder = run / name
         if not (folder / "generate.log").exists():
             train(run, name, rate, updates, args.seed, folder)
-            steps.suggest(run, folder)
+            steps.suggest(run, folder, BEAM)
         pairs = read_generate_log(str(folder / "generate.log"))
         scores[name] = {**measure(pairs, run), "lr": rate, "updates": updates}
         curve = read_curve(folder / "train.log")
@@ -81,7 +83,8 @@ def main() -> None:
     write_result_file(str(run / "scores.json"), json.dumps(scores, indent=2) + "\n")
     draw(curves, scores, run / "curves.png")
     print_table(scores)
-    print(f"\nThe picture: {run}/curves.png")
+    report(run, args)
+    print(f"\nThe picture: {run}/curves.png\nThe report: {run}/report/report.html")
 
 
 def parse_args() -> argparse.Namespace:
@@ -200,6 +203,45 @@ def draw(curves: Dict[str, list], scores: Dict[str, dict], path: Path) -> None:
     figure.tight_layout()
     with open_result_file(str(path)) as stream:
         figure.savefig(stream, format="png", dpi=120)
+
+
+def report(run: Path, args: argparse.Namespace) -> None:
+    """All scores by mtn-evaluate, and the pages of mtn-report."""
+    names = [*YARDSTICKS, *args.architectures]
+    logs = " ".join(f"{name}={run}/{name}/generate.log" for name in names)
+    steps.command(
+        f"mtn-evaluate {logs} --test {run}/text/test --train {run}/text/train"
+        f" --dict {run}/data-bin/dict.next.txt --json {run}/evaluation.json",
+        keep=run / "evaluation.txt",
+    )
+    about = f"Sample log (synthetic), {args.users:,} users; {args.seconds} seconds of CPU time for"
+    contents = {
+        "schema": 1,
+        "title": "Every architecture on the sample log",
+        "about": [f"{about} each training, each with the best of three learning rates."],
+        "stats": "text/stats.json",
+        "evaluations": ["evaluation.json"],
+        "data": "data-bin",
+        "test": "text/test",
+        "sample_lines": SAMPLE_LINES,
+        "systems": [_report_entry(name, args.seed) for name in names],
+    }
+    if "mtn_small" in names:
+        contents["attention"] = "mtn_small"
+    write_result_file(str(run / "report.json"), json.dumps(contents, indent=1) + "\n")
+    steps.command(f"mtn-report {run} --output {run}/report", keep=run / "report.txt")
+
+
+def _report_entry(name: str, seed: int) -> dict:
+    answers = {"scores": name, "suggestions": f"{name}/generate.log"}
+    if name in YARDSTICKS:
+        return {"label": name, "group": "yardstick", "runs": [answers]}
+    trained = {
+        "seed": seed,
+        "checkpoint": f"{name}/checkpoints/checkpoint_best.pt",
+        "training_log": f"{name}/train.log",
+    }
+    return {"label": name, "group": "main", "arch": name, "runs": [{**answers, **trained}]}
 
 
 def print_table(scores: Dict[str, dict]) -> None:

@@ -78,12 +78,12 @@ def train(run: Path, flags: str, updates: int, seed: int, into: Path) -> None:
     )
 
 
-def suggest(run: Path, into: Path) -> List[Suggestions]:
-    """Five next queries for every test session."""
+def suggest(run: Path, into: Path, count: int = 5) -> List[Suggestions]:
+    """So many next queries for every test session."""
     command(
         f"fairseq-generate {run}/data-bin {PLUGIN}"
-        f" --path {into}/checkpoints/checkpoint_best.pt --cpu --batch-size 128 --beam 5 --nbest 5"
-        " --lenpen 0",
+        f" --path {into}/checkpoints/checkpoint_best.pt --cpu --batch-size 128"
+        f" --beam {count} --nbest {count} --lenpen 0",
         keep=into / "generate.log",
     )
     return read_generate_log(str(into / "generate.log"))

@@ -7,17 +7,22 @@ import shlex
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from fairseq import options, tasks
 from processes import ROOT, run
 
+sys.path.insert(0, str(ROOT / "experiments/aol_models"))
 sys.path.insert(0, str(ROOT / "experiments/aol_small"))
 import experiment
 from models import Models
 from parts import PLUGIN, Part, Try, once, run_all, validation_loss, words_of
 from plan import Plan
 from recipes import SIZES, Settings, next_rates, systems
+from results import Result, read_result, rows_of_people, sums_by_person, write_result
 
+from mtn_evaluation.paired_bootstrap import compare
+from mtn_evaluation.suggestion_scores import pair_rows
 from mtn_preprocess.errors import InputError
 
 COLLECTION = "user-ct-test-collection"
@@ -425,3 +430,47 @@ def test_validation_loss_of_what_diverged(tmp_path):
     for losses, lowest in (((), math.inf), (("nan", "inf"), math.inf), (("nan", 6.5), 6.5)):
         log.write_text("".join(line.format(loss) for loss in losses))
         assert validation_loss(log) == lowest
+
+
+MODELS = "experiments/aol_models"
+
+
+def result_of(rows, people, **about):
+    sums, pairs = sums_by_person(rows, people)
+    return Result(about, "test", 12.5, pairs, {"raw": sums, "unk": sums})
+
+
+def test_sums_of_people_are_enough_to_compare(tmp_path):
+    """What is kept of two systems gives the intervals that their answers give, to the last bit."""
+    asked = ["a b c", "b", "c d", "a", "d e f g", "b c"]
+    people = [7, 3, 7, 3, 9, 9]
+    answers = [["a b", "a b c"], ["b"], ["c"], ["a", "b"], ["d e f g"], ["x", "y"]]
+    others = [["a"], ["c", "b"], ["c d"], ["b"], ["d e"], ["b c"]]
+    one, other = (pair_rows(ranked, asked, at=(10,)) for ranked in (answers, others))
+    kept = []
+    for number, rows in enumerate((one, other)):
+        write_result(tmp_path / "x.json", result_of(rows, people, seed=number))
+        kept.append(read_result(tmp_path / "x.json"))
+    assert kept[0].pairs == [2, 2, 2] and kept[1].about == {"seed": 1}
+    rows, of_people = zip(*(rows_of_people(result, "raw") for result in kept))
+    assert np.allclose(rows[0].sum(axis=0), one.sum(axis=0))
+    found = compare(rows[0], [rows[1]], (10,), samples=50, people=of_people[0])
+    assert found == compare(one, [other], (10,), samples=50, people=people)
+
+
+def test_a_model_with_a_result_is_not_trained_again():
+    def missing(flags):
+        return commands(MODELS, "log.tsv", "--data user --systems mtn", flags)
+
+    assert missing("--seeds 1") == []  # its result is in the repository
+    lines = missing("--seeds 1 99")
+    prepare = next(line for line in lines if line[0] == "mtn-log-to-sessions")
+    assert {"--users", "--split-by"} <= set(prepare)
+    (model,) = trained(lines)
+    assert (model.arch, model.seed, model.encoder_embed_dim) == ("mtn", 99, 128)
+    assert sum(line[0] == "fairseq-generate" for line in lines) == 3
+
+
+def test_the_tables_are_those_of_the_results():
+    said = run(f"python {MODELS}/tables.py").stdout
+    assert said == (ROOT / MODELS / "results/tables.md").read_text(encoding="utf-8")
