@@ -27,6 +27,7 @@ kept_folder            folders of results: a header, checksums, whole or not at 
 array_folder           such folders of arrays, which open by memory map
 engine                 the door to a trained model
 torch_engine           the plugin in that door: the only part that imports torch and fairseq
+service                suggestions and completions over HTTP; `page` is what a browser sees
 commands               mtn-count-next, mtn-fit-ranker, mtn-suggest; mtn-yardstick, the baselines
 """
 

@@ -115,6 +115,17 @@ ALLOWED = {
         "mtn_fairseq",
         "fairseq",
     ),
+    # HTTP around a suggester
+    "mtn_serving.service": (
+        *TEXT_LAYER,
+        "mtn_serving",
+        "numpy",
+        "fastapi",
+        "starlette",
+        "pydantic",
+        "uvicorn",
+        "prometheus_client",
+    ),
     "mtn_report": (*COMMANDS, "mtn_evaluation", "numpy", "matplotlib"),
     # these look into checkpoints
     "mtn_report.registered": (*TEXT_LAYER, *TORCH, "mtn_fairseq", "fairseq"),

@@ -1,0 +1,159 @@
+"""`mtn-serve`: a bundle behind a search box."""
+
+import argparse
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Callable, Optional, Sequence
+
+from mtn_preprocess.commands.flag_types import at_least, at_least_0, at_least_1
+from mtn_preprocess.commands.interrupts import interruptible
+from mtn_preprocess.commands.notes import notes_of
+from mtn_preprocess.commands.parser import CommandParser
+from mtn_preprocess.errors import InputError
+
+from ..service.settings import Settings
+
+KEY_VARIABLE = "MTN_API_KEY"
+_MAX_PORT = 65535
+
+_say = notes_of("mtn-serve")
+
+
+@interruptible
+def main(argv: Optional[Sequence[str]] = None) -> None:
+    args = _parser().parse_args(argv)
+    settings = _settings(args)
+    for package in ("fastapi", "prometheus_client", "uvicorn"):
+        if find_spec(package) is None:
+            remedy = "install it: pip install 'mtn_fairseq[serve]'"
+            raise InputError(f"{package} is not installed here", remedy)
+    from ..service.workers import bind, serve, serve_in_workers
+
+    sock = bind(args.host, args.port)
+    host, port = sock.getsockname()[:2]
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+
+    def ready() -> None:
+        _say(f"ready at {address}")
+
+    if args.workers == 1:
+        serve(settings, sock, ready)
+    else:
+        serve_in_workers(settings, sock, args.workers, ready)
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    return Settings(
+        bundle=args.bundle,
+        challenger=args.challenger,
+        share=args.share,
+        block_list=args.block_list,
+        max_batch=args.max_batch,
+        max_queue=args.max_queue,
+        deadline=args.deadline_ms / 1000,
+        cached=args.cache,
+        api_key=os.environ.get(KEY_VARIABLE) or None,
+        origins=tuple(args.origin),
+        search_url=args.search_url,
+        events=args.events,
+        keep_days=args.keep_days,
+    )
+
+
+def _parser() -> CommandParser:
+    parser = CommandParser(
+        prog="mtn-serve",
+        description="Serve suggestions and completions of a bundle over HTTP, with a page to try "
+        "them at /.",
+        epilog=f"The environment variable {KEY_VARIABLE} has the API key, if there is one. SIGHUP "
+        "takes up a new version of the bundle; SIGTERM finishes what was accepted. "
+        "Example: mtn-serve my-bundle --port 8000",
+    )
+    add = parser.add_argument
+    add("bundle", type=Path, metavar="BUNDLE", help="folder of mtn-export, or of mtn-count-next")
+    add("--host", default="127.0.0.1", help="address to listen at (default: %(default)s)")
+    add(
+        "--port",
+        type=at_least(0, _MAX_PORT),
+        default=8000,
+        help="0 for any that is free (default: %(default)s)",
+    )
+    add("--block-list", type=Path, metavar="FILE", help="nothing with these words, in any bundle")
+    add("--search-url", metavar="URL", help="of the site's own search, with {searchTerms}")
+    add(
+        "--origin",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="a site whose pages may ask, as https://example.org; may be repeated",
+    )
+    _add_load(parser.add_argument_group("load").add_argument)
+    _add_experiment(parser.add_argument_group("experiments and events").add_argument)
+    return parser
+
+
+def _add_load(add: Callable) -> None:
+    add("--workers", type=at_least_1, default=1, metavar="N", help="processes (default: 1)")
+    add(
+        "--deadline-ms",
+        type=at_least_1,
+        default=500,
+        metavar="MS",
+        help="milliseconds within which a list is sent: where the model is too slow, from counts "
+        "(default: %(default)s)",
+    )
+    add(
+        "--max-batch",
+        type=at_least_1,
+        default=Settings.max_batch,
+        metavar="N",
+        help="requests that run together; 1 for one by one (default: %(default)s)",
+    )
+    add(
+        "--max-queue",
+        type=at_least_1,
+        default=Settings.max_queue,
+        metavar="N",
+        help="requests that wait; one more is answered 503 (default: %(default)s)",
+    )
+    add(
+        "--cache",
+        type=at_least_0,
+        default=Settings.cached,
+        metavar="N",
+        help="lists kept in memory, of people without a history (default: %(default)s)",
+    )
+
+
+def _add_experiment(add: Callable) -> None:
+    add("--challenger", type=Path, metavar="BUNDLE", help="another bundle, for some sessions")
+    add(
+        "--share",
+        type=_share,
+        default=Settings.share,
+        metavar="S",
+        help="of sessions with an id that the challenger gets, 0 to 1 (default: %(default)s)",
+    )
+    add("--events", type=Path, metavar="FOLDER", help="keep events there; without it, none")
+    add(
+        "--keep-days",
+        type=at_least_1,
+        default=Settings.keep_days,
+        metavar="N",
+        help="after which files of events are deleted (default: %(default)s)",
+    )
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"must be from 0 to 1, not {text}")
+    return value
+
+
+if __name__ == "__main__":
+    main()

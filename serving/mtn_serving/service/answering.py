@@ -1,0 +1,205 @@
+"""From a request to its list: cache, batch, deadline, fallback."""
+
+from collections import defaultdict
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.session_text import is_separator, without_unseen
+from mtn_preprocess.text.typed_queries import in_lower_case
+
+from ..suggester import Suggester, Suggestion
+from .batching import Lane, TooLate
+from .bundles import ServedBundle
+from .errors import log_error
+from .metrics import Metrics
+from .schemas import Reason
+from .settings import Settings
+
+FOR_MODEL = 0.8  # of the time for an answer; the rest is for the list from counts
+MIN_FALLBACK_SECONDS = 0.05
+EXPLAIN_SECONDS = 10.0
+STUCK_SECONDS = 60.0  # no batch takes as long
+
+Queries = Tuple[str, ...]
+
+
+class Ask(NamedTuple):
+    """One request on its way."""
+
+    bundle: ServedBundle
+    session: Queries
+    history: Optional[Tuple[Queries, ...]]
+    n: int
+    seconds: float  # within which an answer is wanted
+    prefix: Optional[str] = None  # of a query in the making; None for the next query
+
+
+class Found(NamedTuple):
+    suggestions: Sequence[Suggestion]
+    degraded: Optional[Reason] = None  # why it is from counts alone
+
+
+class Failed(NamedTuple):
+    error: Exception
+
+
+class Explain(NamedTuple):
+    bundle: ServedBundle
+    session: Queries
+    history: Optional[Tuple[Queries, ...]]
+    suggestion: str
+
+
+Outcome = Union[Sequence[Suggestion], Failed]
+
+
+class Answering:
+    """Everything between the routes and the bundles."""
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self.metrics = metrics
+
+        def lane(name: str, run: Callable, size: int, queue: int = settings.max_queue) -> Lane:
+            return Lane(run, size, queue, metrics.watch(name))
+
+        self.suggest_lane = lane("suggest", _suggest_batch, settings.max_batch)
+        self.complete_lane = lane("complete", _complete_batch, settings.max_batch)
+        self.counts_lane = lane("counts", _counts_batch, 1)
+        self.explain_lane = lane("explain", _explain_batch, 1, 16)
+        self.lanes = (
+            self.suggest_lane,
+            self.complete_lane,
+            self.counts_lane,
+            self.explain_lane,
+        )
+
+    async def find(self, ask: Ask) -> Found:
+        """The list, in time.
+
+        Raises:
+            Full, TooLate: not even counts can give one
+        """
+        if not _has_query(ask):
+            return Found(())
+        key = None if ask.history else (ask.session, ask.prefix, ask.n)
+        cached = None if key is None else ask.bundle.cache.get(key)
+        self.metrics.cache.labels("miss" if cached is None else "hit").inc()
+        if cached is not None:
+            return cached
+        lane = self.suggest_lane if ask.prefix is None else self.complete_lane
+        try:
+            outcome = await lane.ask(ask, ask.seconds * FOR_MODEL)
+        except TooLate:
+            return await self._from_counts(ask, "deadline")
+        if isinstance(outcome, Failed):
+            log_error(outcome.error, self.metrics)
+            return await self._from_counts(ask, "error")
+        found = Found(outcome)
+        if key is not None:
+            ask.bundle.cache.put(key, found)
+        return found
+
+    async def _from_counts(self, ask: Ask, reason: Reason) -> Found:
+        self.metrics.fallbacks.labels(reason).inc()
+        if ask.bundle.counts is None:
+            return Found((), reason)
+        left = max(ask.seconds * (1 - FOR_MODEL), MIN_FALLBACK_SECONDS)
+        outcome = await self.counts_lane.ask(ask, left)
+        if isinstance(outcome, Failed):
+            log_error(outcome.error, self.metrics)
+            return Found((), reason)
+        return Found(outcome, reason)
+
+    async def explain(self, explain: Explain) -> Dict[str, Any]:
+        """Raises:
+        InputError: there is nothing to explain
+        Full, TooLate: no time for it
+        """
+        outcome = await self.explain_lane.ask(explain, EXPLAIN_SECONDS)
+        if not isinstance(outcome, Failed):
+            return outcome
+        if isinstance(outcome.error, InputError):
+            raise outcome.error
+        log_error(outcome.error, self.metrics)
+        raise TooLate
+
+    def is_stuck(self) -> bool:
+        return any(lane.busy_for() > STUCK_SECONDS for lane in self.lanes)
+
+    async def close(self) -> None:
+        for lane in self.lanes:
+            await lane.close()
+
+
+def as_text(queries: Sequence[str]) -> Queries:
+    """What people typed is never a separator, even where it looks like one."""
+    return tuple(
+        query.replace("<", " ").replace(">", " ") if _looks_like_separator(query) else query
+        for query in queries
+    )
+
+
+def _looks_like_separator(query: str) -> bool:
+    return is_separator(in_lower_case(without_unseen(query)))
+
+
+def _has_query(ask: Ask) -> bool:
+    """Whether anything is left of the session once it is read; a completion may begin one."""
+    return ask.prefix is not None or any(map(ask.bundle.suggester.reader.query, ask.session))
+
+
+# --- in the threads ------------------------------------------------------------------------------
+
+
+def _suggest_batch(asks: List[Ask]) -> List[Outcome]:
+    """Asks of the same bundle run in one batch of the model."""
+    groups: Dict[int, List[int]] = defaultdict(list)
+    for place, ask in enumerate(asks):
+        groups[id(ask.bundle.suggester)].append(place)
+    found: Dict[int, Outcome] = {}
+    for places in groups.values():
+        group = [asks[place] for place in places]
+        found.update(zip(places, _suggest_group(group, group[0].bundle.suggester)))
+    return [found[place] for place in range(len(asks))]
+
+
+def _suggest_group(asks: List[Ask], suggester: Suggester) -> List[Outcome]:
+    """Where one cannot be answered, the others still are."""
+    most = max(ask.n for ask in asks)
+    try:
+        lists = suggester.suggest_many(
+            [ask.session for ask in asks], most, [ask.history for ask in asks]
+        )
+    except Exception as error:
+        if len(asks) == 1:
+            return [Failed(error)]
+        return [outcome for ask in asks for outcome in _suggest_group([ask], suggester)]
+    return [found[: ask.n] for ask, found in zip(asks, lists)]
+
+
+def _complete_batch(asks: List[Ask]) -> List[Outcome]:
+    return [_alone(ask, ask.bundle.suggester) for ask in asks]
+
+
+def _counts_batch(asks: List[Ask]) -> List[Outcome]:
+    return [_alone(ask, ask.bundle.counts or ask.bundle.suggester) for ask in asks]
+
+
+def _alone(ask: Ask, suggester: Suggester) -> Outcome:
+    try:
+        if ask.prefix is None:
+            return suggester.suggest(ask.session, ask.n, ask.history)
+        return suggester.complete(ask.session, ask.prefix, ask.n, ask.history)
+    except Exception as error:
+        return Failed(error)
+
+
+def _explain_batch(asks: List[Explain]) -> List[Any]:
+    return [_explain(ask) for ask in asks]
+
+
+def _explain(ask: Explain) -> Any:
+    try:
+        return ask.bundle.suggester.explain(ask.session, ask.suggestion, ask.history)
+    except Exception as error:
+        return Failed(error)

@@ -1,0 +1,285 @@
+"""The routes. `create_app(settings)` is the whole service as an ASGI application."""
+
+import asyncio
+import signal
+import threading
+import time
+import uuid
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any, AsyncIterator, Dict, List, Optional, Union
+
+from fastapi import APIRouter, Depends, FastAPI, Query, Request
+from fastapi.exceptions import HTTPException, RequestValidationError
+from fastapi.middleware.cors import CORSMiddleware
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.staticfiles import StaticFiles
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from mtn_preprocess.errors import InputError
+
+from . import opensearch, schemas
+from .access import has_key, is_admin
+from .answering import Ask, Explain, as_text
+from .batching import Full, TooLate
+from .bundles import ServedBundle
+from .limits import RETRY_AFTER, BoundedBodies, Guard
+from .service import Service
+from .settings import Settings
+
+PAGE = Path(__file__).parents[1] / "page"
+
+
+def service_of(request: Request) -> Service:
+    return request.app.state.service
+
+
+def check_key(request: Request) -> None:
+    key = service_of(request).settings.api_key
+    if key is not None and not has_key(request, key):
+        raise HTTPException(401, "no valid API key", {"WWW-Authenticate": "Bearer"})
+
+
+def check_admin(request: Request) -> None:
+    if not is_admin(request, service_of(request).settings.api_key):
+        raise HTTPException(403, "for this machine, or with the API key")
+
+
+TheService = Annotated[Service, Depends(service_of)]
+_ERRORS: Dict[Union[int, str], Dict[str, Any]] = {
+    401: {"model": schemas.Problem, "description": "No valid API key"},
+    408: {"model": schemas.Problem, "description": "The request took too long"},
+    413: {"model": schemas.Problem, "description": "The request is too long"},
+    422: {"model": schemas.InvalidRequest, "description": "Not a valid request"},
+    400: {"model": schemas.Problem, "description": "Not JSON"},
+    503: {"model": schemas.Problem, "description": "Full: try again after Retry-After seconds"},
+}
+public = APIRouter()
+keyed = APIRouter(dependencies=[Depends(check_key)], responses=_ERRORS)
+admin = APIRouter(
+    dependencies=[Depends(check_admin)],
+    responses={403: {"model": schemas.Problem, "description": "Not for you"}},
+)
+
+
+# --- lists ---------------------------------------------------------------------------------------
+
+
+@keyed.post("/v1/suggest", response_model=schemas.Answer)
+async def suggest(body: schemas.SuggestRequest, service: TheService) -> Response:
+    """The next queries for a session."""
+    return _json(await answer(service, body))
+
+
+@keyed.get("/v1/suggest", response_model=schemas.Answer)
+async def quick_suggest(
+    service: TheService,
+    q: Annotated[schemas.SomeQueries, Query(description="a query of the session; repeat it")],
+    n: schemas.Number = 10,
+    session_id: Optional[schemas.Name] = None,
+) -> Response:
+    """The same, for a quick try: /v1/suggest?q=cheap+flights&q=paris."""
+    body = schemas.SuggestRequest(session=q, n=n, session_id=session_id)
+    return _json(await answer(service, body))
+
+
+@keyed.post("/v1/complete", response_model=schemas.Answer)
+async def complete(body: schemas.CompleteRequest, service: TheService) -> Response:
+    """Completions of what is being typed, in the context of its session."""
+    return _json(await answer(service, body))
+
+
+@keyed.post("/v1/suggest/batch", response_model=schemas.BatchAnswer)
+async def suggest_batch(body: schemas.BatchRequest, service: TheService) -> Response:
+    """Many sessions at once: all are answered, or none."""
+    if not service.answering.suggest_lane.has_room(len(body.requests)):
+        raise Full
+    answers = await asyncio.gather(*(answer(service, each) for each in body.requests))
+    return _json(schemas.BatchAnswer(answers=answers))
+
+
+@keyed.post("/v1/explain", response_model=schemas.ExplainAnswer)
+async def explain(body: schemas.ExplainRequest, service: TheService) -> Response:
+    """Why a suggestion is in the list, and what each query of the session adds to it."""
+    started = time.perf_counter()
+    bundle = service.bundles.choose(body.session_id, body.bundle)
+    asked = Explain(bundle, as_text(body.session), _history(body), body.suggestion)
+    explanation = await service.answering.explain(asked)
+    answered = schemas.ExplainAnswer(
+        explanation=explanation, bundle=_name(bundle), milliseconds=_since(started)
+    )
+    return _json(answered)
+
+
+async def answer(
+    service: Service, body: Union[schemas.SuggestRequest, schemas.CompleteRequest]
+) -> schemas.Answer:
+    started = time.perf_counter()
+    bundle = service.bundles.choose(body.session_id, body.bundle)
+    milliseconds = body.deadline_ms
+    ask = Ask(
+        bundle,
+        as_text(body.session),
+        _history(body),
+        body.n,
+        service.settings.deadline if milliseconds is None else milliseconds / 1000,
+        body.prefix if isinstance(body, schemas.CompleteRequest) else None,
+    )
+    found = await service.answering.find(ask)
+    return schemas.Answer(
+        suggestions=[schemas.SuggestionAnswer(**each._asdict()) for each in found.suggestions],
+        bundle=_name(bundle),
+        degraded=found.degraded is not None,
+        reason=found.degraded,
+        query_id=f"{bundle.arm}.{bundle.version}.{uuid.uuid4().hex}",
+        milliseconds=_since(started),
+    )
+
+
+def _history(body: schemas.Context) -> Any:
+    return None if body.history is None else tuple(map(as_text, body.history))
+
+
+def _name(bundle: ServedBundle) -> schemas.BundleName:
+    return schemas.BundleName(name=bundle.arm, version=bundle.version)
+
+
+def _since(started: float) -> float:
+    return round((time.perf_counter() - started) * 1000, 3)
+
+
+def _json(answered: Any, status: int = 200) -> Response:
+    """Checked when it was made: FastAPI would check it again."""
+    return Response(
+        answered.model_dump_json(), status, {"Cache-Control": "no-store"}, "application/json"
+    )
+
+
+# --- browsers ------------------------------------------------------------------------------------
+
+
+@keyed.get("/opensearch", response_model=List[Any])
+async def browser_suggestions(service: TheService, q: schemas.Query) -> Response:
+    """Completions in the format of browsers: ["what was typed", ["…", "…"]]."""
+    found = await answer(service, schemas.CompleteRequest(session=[], prefix=q, n=10))
+    texts = [each.text for each in found.suggestions]
+    return JSONResponse(opensearch.suggestions(q, texts), media_type=opensearch.SUGGESTIONS_TYPE)
+
+
+@public.get("/opensearch.xml", include_in_schema=False)
+async def opensearch_description(request: Request, service: TheService) -> Response:
+    """The file that lets a browser add this search."""
+    text = opensearch.description(str(request.base_url), service.settings.search_url)
+    return Response(text, media_type=opensearch.DESCRIPTION_TYPE)
+
+
+# --- events --------------------------------------------------------------------------------------
+
+
+@keyed.post("/v1/events", response_model=schemas.EventsAnswer)
+async def events(body: schemas.EventsRequest, service: TheService) -> Response:
+    """What was shown, chosen and asked; 404 where events are not kept."""
+    if service.events is None:
+        raise HTTPException(404, "events are not kept here: mtn-serve --events")
+    await service.events.keep(body.events)
+    return _json(schemas.EventsAnswer(kept=len(body.events)))
+
+
+# --- operation -----------------------------------------------------------------------------------
+
+
+@public.get("/healthz", response_model=schemas.Health)
+async def healthz(service: TheService) -> Response:
+    """503 where a batch has been running for so long that only a restart helps."""
+    if service.answering.is_stuck():
+        return _json(schemas.Health(status="stuck"), 503)
+    return _json(schemas.Health(status="ok"))
+
+
+@public.get("/readyz", response_model=schemas.Ready)
+async def readyz(service: TheService) -> Response:
+    names = [_name(each) for each in service.bundles.served.values()]
+    if service.ending:
+        return _json(schemas.Ready(status="ending", bundles=names), 503)
+    return _json(schemas.Ready(status="ready", bundles=names))
+
+
+@public.get("/metrics", response_class=PlainTextResponse)
+async def metrics(service: TheService) -> Response:
+    return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+
+@admin.post("/admin/reload", response_model=schemas.Ready)
+async def reload(service: TheService) -> Response:
+    """Take up the bundles and block list as they are now; 409 where they cannot be used."""
+    refused = await service.reload(tell_others=True)
+    if refused is not None:
+        raise HTTPException(409, refused)
+    return await readyz(service)
+
+
+# --- the application -----------------------------------------------------------------------------
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """Loads the bundles at once.
+
+    Raises:
+        InputError: a bundle that cannot be served
+    """
+    service = Service(settings)
+    app = FastAPI(
+        title="mtn_fairseq: query suggestions",
+        docs_url=None,  # these pages load scripts of others
+        redoc_url=None,
+        lifespan=_lifespan,
+    )
+    app.state.service = service
+    for router in (public, keyed, admin):
+        app.include_router(router)
+    if PAGE.is_dir():
+        app.mount("/", StaticFiles(directory=PAGE, html=True), name="page")
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(InputError, _bad_input)
+    app.add_exception_handler(Full, _full)
+    app.add_exception_handler(TooLate, _full)
+    if settings.origins:
+        app.add_middleware(
+            CORSMiddleware, allow_origins=list(settings.origins), allow_headers=["*"]
+        )
+    app.add_middleware(BoundedBodies, max_body=settings.max_body, seconds=settings.body_seconds)
+    app.add_middleware(Guard, metrics=service.metrics)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    service: Service = app.state.service
+    if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGHUP"):
+        loop = asyncio.get_running_loop()
+        tasks = set()
+
+        def reload() -> None:
+            tasks.add(task := loop.create_task(service.reload()))
+            task.add_done_callback(tasks.discard)
+
+        loop.add_signal_handler(signal.SIGHUP, reload)
+    yield
+    await service.close()
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    """Without the input itself, which FastAPI would send back, however long."""
+    assert isinstance(error, RequestValidationError)
+    found = [{key: each[key] for key in ("loc", "msg", "type")} for each in error.errors()[:20]]
+    return JSONResponse({"detail": found}, 422)
+
+
+async def _bad_input(request: Request, error: Exception) -> Response:
+    found = [{"loc": ["body"], "msg": str(error), "type": "input"}]
+    return JSONResponse({"detail": found}, 422)
+
+
+async def _full(request: Request, error: Exception) -> Response:
+    service_of(request).metrics.refused.labels(type(error).__name__).inc()
+    return JSONResponse({"detail": "too many requests at once"}, 503, RETRY_AFTER)

@@ -1,0 +1,131 @@
+"""The bundles that are served, and how a new version of them is taken up.
+
+A request keeps the bundle that it began with: the old version goes when its last request ends.
+"""
+
+import hashlib
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any, Dict, Hashable, List, NamedTuple, Optional
+
+from mtn_preprocess.errors import InputError
+
+from ..kept_folder import HEADER
+from ..suggester import Suggester
+from .schemas import Arm
+from .settings import Settings
+from .split import is_for_challenger
+
+CHAMPION: Arm = "champion"
+CHALLENGER: Arm = "challenger"
+MANIFEST = "manifest.json"
+_VERSION_LENGTH = 12
+
+
+class Cache:
+    """The newest answers; the one that nobody asked for longest goes first.
+
+    Args:
+        size: answers; 0 for none
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._answers: OrderedDict[Hashable, Any] = OrderedDict()
+
+    def get(self, key: Hashable) -> Optional[Any]:
+        if key in self._answers:
+            self._answers.move_to_end(key)
+        return self._answers.get(key)
+
+    def put(self, key: Hashable, answer: Any) -> None:
+        self._answers[key] = answer
+        while len(self._answers) > self.size:
+            self._answers.popitem(last=False)
+
+
+class ServedBundle(NamedTuple):
+    arm: Arm
+    version: str
+    suggester: Suggester
+    counts: Optional[Suggester]  # the same without its model, for when time is short
+    cache: Cache
+
+
+class Bundles(NamedTuple):
+    """The champion, and the challenger if there is one."""
+
+    served: Dict[Arm, ServedBundle]
+    share: float
+
+    def choose(self, session_id: Optional[str], wanted: Optional[Arm] = None) -> ServedBundle:
+        """For one session.
+
+        Args:
+            session_id: None for no id, which is the champion's
+            wanted: if the request names one
+
+        Raises:
+            InputError: that one is not served
+        """
+        if wanted is not None:
+            if wanted not in self.served:
+                raise InputError(f"no {wanted} is served", f"ask one of {', '.join(self.served)}")
+            return self.served[wanted]
+        has_choice = CHALLENGER in self.served and session_id is not None
+        if has_choice and is_for_challenger(str(session_id), self.share):
+            return self.served[CHALLENGER]
+        return self.served[CHAMPION]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{each.arm} {each.version}" for each in self.served.values())
+
+
+def load_bundles(settings: Settings) -> Bundles:
+    """From their folders, as these are now.
+
+    Raises:
+        InputError: one of them is damaged, or of another kind
+    """
+    folders: Dict[Arm, Path] = {CHAMPION: settings.bundle}
+    if settings.challenger is not None:
+        folders[CHALLENGER] = settings.challenger
+    served = {arm: _load(arm, folder, settings) for arm, folder in folders.items()}
+    return Bundles(served, settings.share)
+
+
+def _load(arm: Arm, folder: Path, settings: Settings) -> ServedBundle:
+    version = _version([*_facts_files(folder), *_files(settings.block_list)])
+    if (folder / MANIFEST).is_file():
+        suggester = Suggester.load(folder, block_list=settings.block_list)
+    else:  # a table of counts alone
+        suggester = Suggester.load(counts=folder, block_list=settings.block_list, verify=True)
+    counts = None
+    if suggester.table is not None:
+        counts = Suggester(suggester.table, rules=suggester.pipeline.display.rules)
+    return ServedBundle(arm, version, suggester, counts, Cache(settings.cached))
+
+
+def _facts_files(folder: Path) -> List[Path]:
+    """What has the checksums of all other files, so that it changes whenever one of them does."""
+    found = [folder / name for name in (MANIFEST, HEADER) if (folder / name).is_file()]
+    if not found:
+        raise InputError(
+            f"no bundle: it has no {MANIFEST}", "give a folder that mtn-export wrote", folder
+        )
+    return found
+
+
+def _files(path: Optional[Path]) -> List[Path]:
+    return [] if path is None else [path]
+
+
+def _version(files: List[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        try:
+            digest.update(path.read_bytes())
+        except OSError as error:
+            reason = f"cannot be read ({error.strerror})"
+            raise InputError(reason, "check its name and permissions", path) from None
+    return digest.hexdigest()[:_VERSION_LENGTH]

@@ -1,0 +1,18 @@
+"""Errors of our own in the log: what and where, never with text of users."""
+
+import logging
+import traceback
+from typing import Optional
+
+from .metrics import Metrics
+
+LOG = logging.getLogger("mtn_serving.service")
+
+
+def log_error(error: BaseException, metrics: Optional[Metrics] = None) -> None:
+    """Its type and the lines of code that it passed; its message may quote a query."""
+    if metrics is not None:
+        metrics.errors.labels(type(error).__name__).inc()
+    frames = traceback.extract_tb(error.__traceback__)
+    places = " > ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames[-5:])
+    LOG.error("%s at %s", type(error).__name__, places)

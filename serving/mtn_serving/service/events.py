@@ -1,0 +1,156 @@
+"""What was shown, chosen and asked, in files of one JSON object per line.
+
+    events.DAY.PROCESS.jsonl    lists shown and suggestions chosen: ids and places, no text
+    queries.DAY.PROCESS.jsonl   queries asked, with who asked: input of mtn-log-to-sessions
+
+Field names are those of User Behavior Insights (UBI) 1.3. What is typed on the way to a query is in
+neither: completions are answered and forgotten.
+"""
+
+import json
+import os
+import re
+import time
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Sequence, Tuple
+
+from mtn_preprocess.errors import InputError
+
+from .batching import Full, Lane, TooLate
+from .errors import log_error
+from .metrics import Metrics
+from .schemas import Event
+
+EVENTS, QUERIES = "events", "queries"
+SEARCH = "search"
+_FILE = re.compile(r"(?:events|queries)\.(\d{4}-\d\d-\d\d)\.\d+\.jsonl")
+_QUERY_ID = re.compile(r"(champion|challenger)\.[0-9a-f]+\.[0-9a-f]{32}")
+_WRITE_SECONDS = 5.0
+_MAX_WAITING = 256
+
+Row = Tuple[str, Dict[str, Any]]  # of which file, and what
+
+
+class EventLog:
+    """Appends rows to files of its own process; each file has the rows of one day.
+
+    Args:
+        folder: is made if needed
+        keep_days: files of days that are longer ago are deleted
+        clock: seconds since 1970; may go backwards, the log does not
+    """
+
+    def __init__(
+        self, folder: Path, keep_days: int, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.folder, self.keep_days, self.clock = folder, keep_days, clock
+        self._latest = 0.0
+        self._day = ""
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = f"cannot be made ({error.strerror})"
+            raise InputError(reason, "give --events another folder", folder) from None
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """All of them, or none: where the disk is full, no half line stays behind."""
+        self._latest = max(self._latest, self.clock())
+        now = datetime.fromtimestamp(self._latest, timezone.utc)
+        day = now.strftime("%Y-%m-%d")
+        if day != self._day:
+            self._delete_before(now - timedelta(days=self.keep_days))
+            self._day = day
+        timestamp = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        for name in (EVENTS, QUERIES):
+            lines = [
+                json.dumps({**row, "timestamp": timestamp}) + "\n"
+                for file, row in rows
+                if file == name
+            ]
+            if lines:
+                path = self.folder / f"{name}.{day}.{os.getpid()}.jsonl"
+                _append(path, "".join(lines).encode("utf-8"))
+
+    def _delete_before(self, limit: datetime) -> None:
+        for path in self.folder.iterdir():
+            found = _FILE.fullmatch(path.name)
+            if found and found.group(1) < limit.strftime("%Y-%m-%d"):
+                path.unlink()
+
+
+def _append(path: Path, content: bytes) -> None:
+    with open(path, "ab", buffering=0) as stream:
+        before = stream.tell()
+        try:
+            written = stream.write(content)
+            if written != len(content):
+                raise OSError(f"{written} of {len(content)} bytes could be written")
+        except OSError:
+            stream.truncate(before)
+            raise
+
+
+class Events:
+    """The log, in a thread of its own: a slow disk holds up no list."""
+
+    def __init__(self, folder: Path, keep_days: int, metrics: Metrics) -> None:
+        self.metrics = metrics
+        self.log = EventLog(folder, keep_days)
+        self._lane: Lane = Lane(self._append_each, 64, _MAX_WAITING, metrics.watch("events"))
+
+    async def keep(self, events: Sequence[Event]) -> None:
+        """Raises:
+        InputError: an event that means nothing
+        Full, TooLate: they could not be written; none of them was
+        """
+        rows = [row_of(event) for event in events]
+        try:
+            error = await self._lane.ask(rows, _WRITE_SECONDS)
+        except (Full, TooLate):
+            self.metrics.events.labels("lost").inc(len(rows))
+            raise
+        if error is not None:
+            self.metrics.events.labels("lost").inc(len(rows))
+            log_error(error, self.metrics)
+            raise Full
+        self.metrics.events.labels("kept").inc(len(rows))
+
+    def _append_each(self, requests: List[List[Row]]) -> List[Any]:
+        return [self._append(rows) for rows in requests]
+
+    def _append(self, rows: List[Row]) -> Any:
+        try:
+            self.log.append(rows)
+        except OSError as error:
+            return error
+        return None
+
+    async def close(self) -> None:
+        await self._lane.close()
+
+
+def row_of(event: Event) -> Row:
+    """What is kept of an event: of a search its text, of the others none."""
+    row: Dict[str, Any] = {"action_name": event.action_name, "application": event.application}
+    if event.session_id is not None:
+        row["session_id"] = event.session_id
+    if event.action_name == SEARCH:
+        person = event.client_id or event.session_id
+        if not person or not event.message or not event.message.strip():
+            raise InputError(
+                "a search without its query or without who asked it",
+                "give `message`, and `client_id` or `session_id`",
+            )
+        return QUERIES, {**row, "client_id": person, "user_query": event.message}
+    if event.query_id is None or not _QUERY_ID.fullmatch(event.query_id):
+        raise InputError(
+            f"{event.action_name} without a query_id of this service",
+            "give that of the answer with the list",
+        )
+    row["query_id"] = event.query_id
+    attributes = event.event_attributes
+    position = None if attributes is None else attributes.position
+    if position is not None:
+        row["event_attributes"] = {"position": {"ordinal": position.ordinal}}
+    return EVENTS, row

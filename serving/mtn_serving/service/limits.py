@@ -1,0 +1,134 @@
+"""Around all routes: bounded request bodies, an answer in any case, headers for browsers."""
+
+import asyncio
+import time
+from typing import Any, Awaitable, Callable, List, MutableMapping, Optional
+
+from starlette.responses import JSONResponse, Response
+
+from .errors import log_error
+from .metrics import Metrics
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+RETRY_AFTER = {"Retry-After": "1"}
+
+# No script, style or picture of others, none written into a page, and the page in no frame.
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
+
+
+class BoundedBodies:
+    """Reads a request's body before anybody parses it; refuses long ones and slow ones.
+
+    Args:
+        max_body: bytes
+        seconds: within which all of it must be there
+    """
+
+    def __init__(self, app: App, max_body: int, seconds: float) -> None:
+        self.app, self.max_body, self.seconds = app, max_body, seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            body = await asyncio.wait_for(self._body(scope, receive), self.seconds)
+        except asyncio.TimeoutError:
+            # The rest of the body would be taken for the next request.
+            await _problem(408, "the request took too long", close=True)(scope, receive, send)
+            return
+        except TooLong:
+            detail = f"more than {self.max_body} bytes"
+            await _problem(413, detail, close=True)(scope, receive, send)
+            return
+        if body is not None:
+            await self.app(scope, _again(body, receive), send)
+
+    async def _body(self, scope: Scope, receive: Receive) -> Optional[bytes]:
+        """None where the client left."""
+        for name, value in scope["headers"]:
+            if name == b"content-length" and int(value) > self.max_body:
+                raise TooLong
+        parts: List[bytes] = []
+        size, more = 0, True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > self.max_body:
+                raise TooLong
+            more = message.get("more_body", False)
+        return b"".join(parts)
+
+
+class TooLong(Exception):
+    pass
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """The body in one message, then whatever else comes."""
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return replay
+
+
+class Guard:
+    """Counts each answer, sets headers, and answers where a route failed: 503, never 500."""
+
+    def __init__(self, app: App, metrics: Metrics) -> None:
+        self.app, self.metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        status: List[int] = []
+        started = time.perf_counter()
+
+        async def watched(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                status.append(message["status"])
+                names = {name.lower() for name, _ in message["headers"]}
+                message["headers"] = [
+                    *message["headers"],
+                    *(
+                        (name.encode(), value.encode())
+                        for name, value in HEADERS.items()
+                        if name.encode() not in names
+                    ),
+                ]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, watched)
+        except Exception as error:
+            log_error(error, self.metrics)
+            if not status:
+                answer = _problem(503, "the request could not be answered", RETRY_AFTER)
+                await answer(scope, receive, watched)
+        route = getattr(scope.get("route"), "path", "other")
+        self.metrics.requests.labels(route, str(status[0] if status else "none")).inc()
+        self.metrics.seconds.labels(route, "total").observe(time.perf_counter() - started)
+
+
+def _problem(
+    status: int, detail: str, headers: Optional[dict] = None, close: bool = False
+) -> Response:
+    more = {"Connection": "close"} if close else {}
+    return JSONResponse({"detail": detail}, status, {**(headers or {}), **more})

@@ -1,0 +1,65 @@
+"""What the routes share: the bundles, the lanes, the events and the metrics of one process."""
+
+import asyncio
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from typing import Optional
+
+from mtn_preprocess.errors import InputError
+
+from .answering import Answering
+from .bundles import Bundles, load_bundles
+from .errors import LOG
+from .events import Events
+from .metrics import Metrics
+from .settings import SUPERVISOR, Settings
+
+
+class Service:
+    """Raises InputError where the bundles cannot be served."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.metrics = Metrics()
+        self.bundles: Bundles = load_bundles(settings)
+        self.metrics.serve(self.bundles.served.values())
+        self.answering = Answering(settings, self.metrics)
+        self.events: Optional[Events] = None
+        if settings.events is not None:
+            self.events = Events(settings.events, settings.keep_days, self.metrics)
+        self.ending = False
+        self._loader = ThreadPoolExecutor(1)  # one reload at a time, in the order of arrival
+
+    async def reload(self, tell_others: bool = False) -> Optional[str]:
+        """Take up what is in the folders now. Requests go on meanwhile.
+
+        Args:
+            tell_others: whether the other workers shall do so, too, if all went well
+
+        Returns:
+            why it is refused; the old bundles stay then
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            bundles = await loop.run_in_executor(self._loader, load_bundles, self.settings)
+        except Exception as error:
+            self.metrics.reloads.labels("refused").inc()
+            reason = str(error) if isinstance(error, InputError) else type(error).__name__
+            LOG.error("reload refused: %s", reason)
+            return reason
+        self.bundles = bundles
+        self.metrics.serve(bundles.served.values())
+        self.metrics.reloads.labels("done").inc()
+        LOG.warning("reloaded: serving %s", bundles)
+        if tell_others and SUPERVISOR in os.environ:
+            os.kill(int(os.environ[SUPERVISOR]), signal.SIGHUP)
+        return None
+
+    async def close(self) -> None:
+        """When all that was accepted is answered."""
+        self.ending = True
+        await self.answering.close()
+        if self.events is not None:
+            await self.events.close()
+        self._loader.shutdown(wait=False)
