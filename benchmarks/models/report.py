@@ -8,6 +8,7 @@ from systems import (
     MTN,
     MTN_ADAPTIVE,
     MTN_FAIRSEQ_SEARCH,
+    MTN_FROZEN,
     MTN_QUERY,
     PADDED,
     PADDED_ALIKE,
@@ -25,6 +26,7 @@ Rows = List[Dict[str, Any]]
 STYLES = {
     MTN: ("#0072B2", "o"),
     MTN_FAIRSEQ_SEARCH: ("#000000", "h"),
+    MTN_FROZEN: ("#44546A", "8"),
     PADDED: ("#7F4F24", "p"),
     PADDED_ALIKE: ("#B08968", "<"),
     PADDED_LOGITS: ("#DDB892", ">"),

@@ -31,6 +31,7 @@ from systems import (
     MTN,
     MTN_ADAPTIVE,
     MTN_FAIRSEQ_SEARCH,
+    MTN_FROZEN,
     MTN_QUERY,
     PADDED,
     PADDED_ALIKE,
@@ -60,7 +61,7 @@ TRAINED = (
     (STOCK, MTN, PADDED, PADDED_ALIKE, PADDED_LOGITS, UNROLLED),
     (STOCK, MTN_QUERY, MTN_ADAPTIVE, UNROLLED_ADAPTIVE, HLSTM),
 )
-ANSWERING = (MTN, PADDED, MTN_FAIRSEQ_SEARCH, MTN_QUERY, STOCK, STOCK_LSTM, HLSTM)
+ANSWERING = (MTN, PADDED, MTN_FAIRSEQ_SEARCH, MTN_FROZEN, MTN_QUERY, STOCK, STOCK_LSTM, HLSTM)
 
 
 class Benchmark:
@@ -95,6 +96,7 @@ class Benchmark:
                             flags_of(system, words, size, 4),
                             batch,
                             search=SequenceGenerator if system == MTN_FAIRSEQ_SEARCH else None,
+                            frozen=system == MTN_FROZEN,
                         )
                         for system in ANSWERING
                     }

@@ -5,6 +5,7 @@ from typing import Dict, List, NamedTuple, Optional
 MTN = "mtn"
 MTN_QUERY = "mtn, context query"
 MTN_FAIRSEQ_SEARCH = "mtn, fairseq's search"
+MTN_FROZEN = "mtn, frozen weights"
 PADDED = "mtn, padded"
 PADDED_ALIKE = "mtn, padded, like batches"
 PADDED_LOGITS = "mtn, padded, logits too"
@@ -82,6 +83,7 @@ def flags_of(
     each: Dict[str, List[str]] = {
         MTN: [*mtn, *TIED, *sessions],
         MTN_FAIRSEQ_SEARCH: [*mtn, *TIED, *sessions],
+        MTN_FROZEN: [*mtn, *TIED, *sessions],
         PADDED: [*mtn, *TIED, *sessions, "--arch", "mtn_padded", "--train-batches", "random"],
         MTN_QUERY: [*mtn, *TIED, *sessions, "--decoder-context", "query"],
         MTN_ADAPTIVE: [*mtn, *sessions, *adaptive],
