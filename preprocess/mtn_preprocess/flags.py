@@ -45,6 +45,7 @@ class Settings:
     time_range: Optional[TimeRange] = None
     sentencepiece: int = 0
     users: bool = False
+    user_keys: bool = False
     engine: str = "duckdb"
     spark_master: str = "local[*]"
     memory_limit: str = "2GiB"
@@ -59,6 +60,8 @@ def settings_from(argv: Optional[Sequence[str]] = None) -> Settings:
     if args.block_list:
         rules["block_list"] = read_block_list(args.block_list)
     _check_lengths(Rules(**rules))
+    if args.user_keys and not args.users:
+        raise InputError("--user-keys is for the people of SPLIT.user", "add --users")
     others = {each.name for each in fields(Settings)} - {"logs", "rules", "columns"}
     return Settings(
         logs=args.log,
@@ -244,6 +247,12 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
         action="store_true",
         help="write SPLIT.user too: who asked, one running number per pair, for mtn-count-next "
         "--min-users",
+    )
+    add(
+        "--user-keys",
+        action="store_true",
+        help="with --users, write users.key too: a hash of what the log calls each person, by "
+        "which mtn-count-next --add knows people again in other text; personal data",
     )
 
 

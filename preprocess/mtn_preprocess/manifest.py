@@ -30,6 +30,7 @@ def describe(settings: Settings, log: Log, checksums: List[str]) -> Dict[str, An
             "sentencepiece_version": settings.sentencepiece and version("sentencepiece"),
             # Only where they are set: folders made before there were these are as without them.
             **({"users": True} if settings.users else {}),
+            **({"user_keys": True} if settings.user_keys else {}),
             **({"delimiter": log.layout.delimiter} if log.layout.delimiter != "," else {}),
             **({"time_range": list(settings.time_range)} if settings.time_range else {}),
         },

@@ -95,6 +95,7 @@ def _write(
     folder: Path, scratch: Path, engine: Engine, log: Log, settings: Settings, progress: Progress
 ) -> Dict[str, Any]:
     rules = settings.rules
+    users = settings.users, settings.user_keys
     counts: Counter = Counter()
     days: Set[int] = set()
     with Rejects(folder / rejects.NAME, log, settings.strict) as rejected:
@@ -105,11 +106,11 @@ def _write(
             bounds = time_bounds(count_starts(spool, rules.test_bounds), rules)
             sessions = iter(spool)
             files = SessionFiles(
-                folder, rules, lambda some, texts: split_by_time(some, bounds), settings.users
+                folder, rules, lambda some, texts: split_by_time(some, bounds), *users
             )
         else:
             files = SessionFiles(
-                folder, rules, lambda some, texts: split_by_hash(some, texts, rules), settings.users
+                folder, rules, lambda some, texts: split_by_hash(some, texts, rules), *users
             )
         with files:
             for some in sessions:

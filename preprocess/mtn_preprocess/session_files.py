@@ -15,11 +15,13 @@ from mtn_preprocess.pairs import earlier_sessions, unroll, whole_sessions
 from mtn_preprocess.rules import SPLITS, Rules
 from mtn_preprocess.sessions import query_counts
 from mtn_preprocess.splits import have_length
+from mtn_preprocess.text.users import KEYS, user_key
 
 WHOLE = "train.whole"
 HISTORY_SPLITS = ("valid", "test")  # for training, it would be the log times the sessions of a past
 ALL_FILES = {
     WHOLE,
+    KEYS,
     *(f"{split}.{end}" for split in SPLITS for end in ("session", "next", "user")),
     *(f"{split}.history" for split in HISTORY_SPLITS),
 }
@@ -38,10 +40,19 @@ class SessionFiles:
         rules: a split with no share gets no files; with a past, valid.history and test.history too
         assign: which split each session goes to
         users: write SPLIT.user too, the running number of the user of each pair
+        user_keys: write the key of each of these users too
     """
 
-    def __init__(self, folder: Path, rules: Rules, assign: Assign, users: bool = False) -> None:
-        self.folder, self.rules, self.assign, self.users = folder, rules, assign, users
+    def __init__(
+        self,
+        folder: Path,
+        rules: Rules,
+        assign: Assign,
+        users: bool = False,
+        user_keys: bool = False,
+    ) -> None:
+        self.folder, self.rules, self.assign = folder, rules, assign
+        self.users, self.user_keys = users, user_keys
         self.users_before = 0  # in earlier batches
         self.splits = [name for name, share in zip(SPLITS, rules.split) if share]
         self.sessions: Counter = Counter()
@@ -57,6 +68,8 @@ class SessionFiles:
 
     def __enter__(self) -> "SessionFiles":
         users = [f"{split}.user" for split in self.splits if self.users]
+        if self.user_keys:
+            users.append(KEYS)
         for name in [*self.text_names(), *users]:
             self._files[name] = self._stack.enter_context(open(self.folder / name, "wb"))
         return self
@@ -125,6 +138,9 @@ class SessionFiles:
         numbers = np.full(sessions.num_rows, _DROPPED, np.int64)
         numbers[written] = found.indices.to_numpy() + self.users_before
         self.users_before += len(found.dictionary)
+        if self.user_keys:
+            keys = [user_key(name) for name in found.dictionary.to_pylist()]
+            self._put(KEYS, pa.array(keys, pa.string()))
         return numbers
 
     def _put_past(self, split: str, found: pa.RecordBatch, place: np.ndarray) -> None:

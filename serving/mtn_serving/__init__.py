@@ -7,7 +7,10 @@ request                one session, and what the same person asked before it
 session_checks         what may be given as a session and as a history
 candidates             candidates of all sources for one session
 history                what this person asked before
-counting, next_queries what people asked next: counted, kept, looked up
+next_queries           what people asked next: the table, looked up
+tally, counted_text    training text, counted: who asked what after what
+counting               that table, made from what was counted
+counting_state         what was counted, kept so that more text can be added; counted_people: whose
 typed_words            which words and pairs of neighbouring words people typed
 edits, word_changes    the last query with words changed as people change them
 baselines              copying and counting, which any model should beat

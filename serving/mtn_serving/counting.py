@@ -43,12 +43,13 @@ def count_followers(pairs: Iterable[Pair], longest: int) -> Followers:
     return _followers(counted, np.ones(len(counted.queries), dtype=bool))
 
 
-def table_of(counted: CountedText, min_users: int = 1) -> NextQueries:
+def table_of(counted: CountedText, min_users: int = 1, state: Optional[str] = None) -> NextQueries:
     """Equal counts make an equal table, to the byte, however they came together.
 
     Args:
         min_users: queries that fewer people asked are not in the table, in no role; nor are words
             and word pairs that fewer people typed
+        state: by which `counting_state` finds what was counted; None where it is not kept
     """
     queries = _asked(counted)
     enough = (queries.people >= min_users) | (min_users <= 1)
@@ -81,6 +82,7 @@ def table_of(counted: CountedText, min_users: int = 1) -> NextQueries:
         "shown_in_another_form": len(shown),
         "queries_of_too_few_users": int((~enough).sum()),
         "queries_of_long_ago": int((enough & ~kept).sum()),
+        "state": state,
     }
     return NextQueries(facts, arrays)
 

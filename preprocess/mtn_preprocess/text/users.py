@@ -1,11 +1,18 @@
-"""Who asked: `PREFIX.user`, where line n is the running number of the person of pair n."""
+"""Who asked: `PREFIX.user`, where line n is the running number of the person of pair n.
 
+Each preparation numbers people anew. `users.key` has a hash of what the log calls them, one line
+per person in the order of the numbers, by which a person is known again in other text.
+"""
+
+import re
+from hashlib import blake2b
 from pathlib import Path
-from typing import Iterator, Optional
+from typing import Iterator, List, Optional
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.text_checks import numbered_lines
 
+KEYS = "users.key"
 MAX_USERS = 1 << 32  # counts pack a user and a query into 64 bits
 
 
@@ -26,3 +33,21 @@ def _users(path: Path) -> Iterator[int]:
         if not line.strip().isdecimal() or int(line) >= MAX_USERS:
             raise InputError("not a number of a user", "prepare the text again", path, number)
         yield int(line)
+
+
+def user_key(name: str) -> str:
+    """Of what a log calls a person: 64 bits, without a salt, so that all logs have the same."""
+    return blake2b(name.encode("utf-8"), digest_size=8).hexdigest()
+
+
+def read_user_keys(folder: Path) -> Optional[List[int]]:
+    """The key of each person of the text in a folder, by number; None where there is no file."""
+    path = Path(folder) / KEYS
+    if not path.is_file():
+        return None
+    keys = []
+    for number, line in numbered_lines(path):
+        if not re.fullmatch("[0-9a-f]{16}", line.strip()):
+            raise InputError("not a key of a user", "prepare the text again", path, number)
+        keys.append(int(line, 16))
+    return keys

@@ -6,6 +6,7 @@ from preparation_helpers import GOLDEN, GOLDEN_PAIRS, TRAIN_ONLY, lines, many_se
 from mtn_preprocess import session_files
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.session_files import SessionFiles
+from mtn_preprocess.text.users import read_user_keys, user_key
 
 
 def test_one_number_a_pair(tmp_path):
@@ -27,7 +28,7 @@ def test_only_where_asked(tmp_path):
 def test_users_of_all_batches_have_numbers_of_their_own(tmp_path, monkeypatch, by):
     """The same numbers, whether users come all at once or one by one."""
     log = many_sessions(40)
-    flags = ["--split", "60,20,20", "--split-by", by, "--users"]
+    flags = ["--split", "60,20,20", "--split-by", by, "--users", "--user-keys"]
     at_once = run(tmp_path, log, *flags, output="at once")
 
     def one_by_one(self, sessions):
@@ -39,8 +40,26 @@ def test_users_of_all_batches_have_numbers_of_their_own(tmp_path, monkeypatch, b
     write = SessionFiles.write
     monkeypatch.setattr(session_files.SessionFiles, "write", one_by_one)
     apart = run(tmp_path, log, *flags, output="apart")
+    assert lines(apart / "users.key") == lines(at_once / "users.key")
     for split in ("train", "valid", "test"):
         for end in ("session", "next", "user"):
             assert lines(apart / f"{split}.{end}") == lines(at_once / f"{split}.{end}")
         numbers = lines(at_once / f"{split}.user")
         assert len(numbers) == len(lines(at_once / f"{split}.next")) and len(set(numbers)) > 2
+
+
+def test_a_person_has_the_same_key_in_all_text(tmp_path):
+    """User 7 is person 1 among users 12 and 7, and person 0 alone."""
+    folder = run(tmp_path, GOLDEN, *TRAIN_ONLY, "--users", "--user-keys")
+    assert lines(folder / "users.key") == [user_key("12"), user_key("7")]
+    assert read_user_keys(folder) == [int(user_key("12"), 16), int(user_key("7"), 16)]
+    alone = "".join(line for line in GOLDEN.splitlines(True) if not line.startswith("12\t"))
+    other = run(tmp_path, alone, *TRAIN_ONLY, "--users", "--user-keys", output="other")
+    assert lines(other / "users.key") == [user_key("7")]
+    assert read_user_keys(tmp_path) is None
+    assert not (run(tmp_path, GOLDEN, *TRAIN_ONLY, "--users", output="x") / "users.key").exists()
+
+
+def test_keys_are_of_numbered_people(tmp_path):
+    with pytest.raises(InputError, match="--user-keys is for the people .*; add --users"):
+        run(tmp_path, GOLDEN, *TRAIN_ONLY, "--user-keys")
