@@ -61,5 +61,5 @@ def test_a_person_has_the_same_key_in_all_text(tmp_path):
 
 
 def test_keys_are_of_numbered_people(tmp_path):
-    with pytest.raises(InputError, match="--user-keys is for the people .*; add --users"):
+    with pytest.raises(InputError, match=r"--user-keys is for the people .*; add --users"):
         run(tmp_path, GOLDEN, *TRAIN_ONLY, "--user-keys")
