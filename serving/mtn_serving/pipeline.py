@@ -12,6 +12,7 @@ from mtn_preprocess.text.text_settings import SettingsOf, agreed_settings, read_
 from mtn_preprocess.text.typed_sessions import SessionReader
 
 from .candidates import BEAM, Candidate, gather
+from .completion.ranker import CompletionRanker
 from .conditions import conditions_of
 from .display_rules import DEFAULT as DEFAULT_RULES
 from .display_rules import DisplayFilter, DisplayRules, OwnText
@@ -61,16 +62,20 @@ class Pipeline:
         beam: Optional[int] = None,
         rules: DisplayRules = DEFAULT_RULES,
         unrelated: bool = False,
+        completion_ranker: Optional[CompletionRanker] = None,
     ) -> None:
         self.table, self.trained, self.ranker = table, trained, ranker
+        self.completion_ranker = completion_ranker
         self.unrelated = unrelated
-        self._texts = _texts_of(table, trained, ranker)
+        rankers = [each for each in (ranker, completion_ranker) if each is not None]
+        self._texts = _texts_of(table, trained, rankers)
         text = agreed_settings(self._texts)
         self.reader = SessionReader(text)
+        at_hand = trained is not None, table is not None, without, beam
         fitted = None if ranker is None else ranker.conditions
-        self.conditions = conditions_of(
-            trained is not None, table is not None, without, beam, fitted, text
-        )
+        self.conditions = conditions_of(*at_hand, fitted, text)
+        if completion_ranker is not None:
+            conditions_of(*at_hand, completion_ranker.conditions, text)  # refused if others
         self.sources = self.conditions.sources
         self.display = DisplayFilter(rules, table, text)
         self.model_reads = HistorySize(0, 0) if trained is None else trained.history_size
@@ -195,7 +200,7 @@ def _pasts(requests: Sequence[Request]) -> List[Past]:
 
 
 def _texts_of(
-    table: Optional[NextQueries], trained: Optional[Engine], ranker: Optional[Ranker]
+    table: Optional[NextQueries], trained: Optional[Engine], rankers: Sequence[Ranker]
 ) -> List[SettingsOf]:
     """With what settings the text of each part was prepared."""
     texts: List[SettingsOf] = []
@@ -203,6 +208,5 @@ def _texts_of(
         texts.append((trained.settings_file, trained.text_settings))
     if table is not None:
         texts.append((table.header, table.text_settings))
-    if ranker is not None:
-        texts.append((ranker.header, ranker.conditions.text))
+    texts += [(ranker.header, ranker.conditions.text) for ranker in rankers]
     return texts

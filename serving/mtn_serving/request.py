@@ -36,13 +36,17 @@ class Request(NamedTuple):
 
 
 def read_request(
-    session: Session, history: Optional[History] = None, reader: SessionReader = UNKNOWN_TEXT
+    session: Session,
+    history: Optional[History] = None,
+    reader: SessionReader = UNKNOWN_TEXT,
+    may_be_empty: bool = False,
 ) -> Request:
     """Read what was typed; queries and sessions of which nothing is left are left out.
 
     Args:
         session: its queries; or a line of prepared text, which may have earlier sessions itself
         history: sessions before these, oldest first; all but the last MAX_HISTORY are left out
+        may_be_empty: whether a session may have no query yet, as while the first one is typed
     """
     if isinstance(session, str):
         before, last = split_history(reader.line(session))
@@ -50,7 +54,9 @@ def read_request(
     else:
         sessions = _not_empty([map(reader.query, session)])
     if not sessions:
-        raise InputError("a session without a query", "give at least one")
+        if not may_be_empty:
+            raise InputError("a session without a query", "give at least one")
+        sessions = [()]
     earlier = _not_empty(map(reader.query, each) for each in history or ())
     return Request(sessions[-1], tuple([*earlier, *sessions[:-1]][-MAX_HISTORY:]))
 

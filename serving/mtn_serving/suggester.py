@@ -16,6 +16,8 @@ from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.typed_sessions import SessionReader
 
 from .bundle.folder import Bundle
+from .completion.lists import completion_lists
+from .completion.ranker import CompletionRanker
 from .conditions import Conditions
 from .display_rules import DEFAULT as DEFAULT_RULES
 from .display_rules import DisplayRules, read_rules
@@ -53,6 +55,7 @@ class Suggester:
         rules: what may be shown
         unrelated: whether a ranked list has, behind the rest, what has nothing to do with the
             session
+        completion_ranker: puts completions in order
     """
 
     def __init__(
@@ -64,8 +67,10 @@ class Suggester:
         beam: Optional[int] = None,
         rules: DisplayRules = DEFAULT_RULES,
         unrelated: bool = False,
+        completion_ranker: Optional[CompletionRanker] = None,
     ) -> None:
-        self._loaded = Loaded(Pipeline(table, trained, ranker, without, beam, rules, unrelated))
+        parts = table, trained, ranker, without, beam, rules, unrelated, completion_ranker
+        self._loaded = Loaded(Pipeline(*parts))
         self._load: Optional[Callable[[], Loaded]] = None
 
     @classmethod
@@ -77,6 +82,7 @@ class Suggester:
         data: Optional[AnyPath] = None,
         counts: Optional[AnyPath] = None,
         ranker: Optional[AnyPath] = None,
+        completion_ranker: Optional[AnyPath] = None,
         without: Optional[Sequence[str]] = None,
         beam: Optional[int] = None,
         cpu: bool = True,
@@ -101,13 +107,15 @@ class Suggester:
         build = partial(Pipeline, without=without, beam=beam, unrelated=unrelated)
         load: Callable[[], Loaded]
         if bundle is None:
-            open_parts = partial(_open_parts, model, data, counts, ranker, cpu, verify)
+            open_parts = partial(
+                _open_parts, model, data, counts, ranker, completion_ranker, cpu, verify
+            )
             load = partial(_from_parts, open_parts, rules, build)
-        elif (model, data, counts, ranker) == (None,) * 4:
+        elif (model, data, counts, ranker, completion_ranker) == (None,) * 5:
             load = partial(_from_bundle, Path(bundle), verify, threads, rules, build)
         else:
             raise InputError(
-                "a bundle has a model, counts and a ranker of its own",
+                "a bundle has a model, counts and rankers of its own",
                 "give the bundle alone, or swap its parts with mtn-export --update",
                 bundle,
             )
@@ -199,6 +207,37 @@ class Suggester:
             raise InputError(f"{n} suggestions were asked for", "ask for at least 1")
         return self.pipeline.lists(sessions, n, histories, held_back)
 
+    def complete(
+        self,
+        session: Session,
+        prefix: str,
+        n: int = 5,
+        history: Optional[History] = None,
+    ) -> List[Suggestion]:
+        """The best `n` completions of what is being typed after a session; see docs/completion.md.
+
+        Args:
+            session: as of `suggest`, but it may have no query yet
+            prefix: as typed so far; a space at its end says that the last word is finished
+            history: as of `suggest`
+        """
+        check_session(session)
+        (found,) = self.complete_many([session], [prefix], n, [history])
+        return found
+
+    def complete_many(
+        self,
+        sessions: Sequence[Session],
+        prefixes: Sequence[str],
+        n: int = 5,
+        histories: Histories = None,
+        held_back: Optional[Counter[str]] = None,
+    ) -> List[List[Suggestion]]:
+        """For each session and its prefix what `complete` gives, sooner than one by one."""
+        if index(n) < 1:
+            raise InputError(f"{n} completions were asked for", "ask for at least 1")
+        return completion_lists(self.pipeline, sessions, prefixes, n, histories, held_back)
+
     def describe(
         self,
         sessions: Sequence[Session],
@@ -211,7 +250,7 @@ class Suggester:
             yield from pipeline.described(batch, held_back)
 
 
-Parts = Tuple[Optional[NextQueries], Optional[Engine], Optional[Ranker]]
+Parts = Tuple[Optional[NextQueries], Optional[Engine], Optional[Ranker], Optional[CompletionRanker]]
 
 
 def _from_bundle(
@@ -236,7 +275,8 @@ def _from_parts(
     build: Callable[..., Pipeline],
 ) -> Loaded:
     may_be_shown = rules()  # refused before a model is loaded, which takes seconds
-    return Loaded(build(*open_parts(), rules=may_be_shown))
+    *parts, completion_ranker = open_parts()
+    return Loaded(build(*parts, rules=may_be_shown, completion_ranker=completion_ranker))
 
 
 def _open_parts(
@@ -244,6 +284,7 @@ def _open_parts(
     data: Optional[AnyPath],
     counts: Optional[AnyPath],
     ranker: Optional[AnyPath],
+    completion_ranker: Optional[AnyPath],
     cpu: bool,
     verify: bool,
 ) -> Parts:
@@ -256,6 +297,7 @@ def _open_parts(
         None if counts is None else NextQueries.open(Path(counts), verify),
         None if model is None else _trained(Path(model), Path(str(data)), cpu),
         None if ranker is None else Ranker.load(Path(ranker)),
+        None if completion_ranker is None else CompletionRanker.load(Path(completion_ranker)),
     )
 
 

@@ -1,0 +1,99 @@
+"""Lists of completions: what `Suggester.complete` returns."""
+
+from typing import Counter, List, Optional, Sequence
+
+from mtn_preprocess.errors import InputError
+
+from ..pipeline import IN_TURN, Pipeline, Suggestion, batches
+from ..request import read_request
+from ..session_checks import Histories, Session, check_histories, check_sessions
+from .candidates import CORRECTED, Completion
+from .completer import Asked, Completer
+from .typed_prefix import read_prefix
+
+
+def completion_lists(
+    pipeline: Pipeline,
+    sessions: Sequence[Session],
+    prefixes: Sequence[str],
+    n: int,
+    histories: Histories = None,
+    held_back: Optional[Counter[str]] = None,
+) -> List[List[Suggestion]]:
+    """The best `n` for each session and what is typed after it. Arguments as of `Suggester`."""
+    if len(prefixes) != len(sessions):
+        raise InputError(
+            f"{len(prefixes)} prefixes for {len(sessions)} sessions", "give one for each session"
+        )
+    found: List[List[Suggestion]] = []
+    for batch in batches(requests_of(pipeline, sessions, prefixes, histories)):
+        found += _lists(pipeline, batch, n, held_back)
+    return [
+        [pipeline.shown(each, session) for each in suggestions]
+        for suggestions, session in zip(found, sessions)
+    ]
+
+
+def requests_of(
+    pipeline: Pipeline,
+    sessions: Sequence[Session],
+    prefixes: Sequence[str],
+    histories: Histories = None,
+) -> List[Asked]:
+    check_sessions(sessions)
+    check_histories(histories, sessions)
+    known = histories or [None] * len(sessions)
+    return [
+        Asked(
+            read_request(session, history, pipeline.reader, may_be_empty=True),
+            read_prefix(prefix, pipeline.reader),
+        )
+        for session, prefix, history in zip(sessions, prefixes, known)
+    ]
+
+
+def completer_of(pipeline: Pipeline) -> Completer:
+    return Completer(
+        pipeline.table, pipeline.trained, pipeline.display, pipeline.sources, pipeline.model_reads
+    )
+
+
+def _lists(
+    pipeline: Pipeline, asked: Sequence[Asked], n: int, held_back: Optional[Counter[str]]
+) -> List[List[Suggestion]]:
+    """Where nothing is typed yet, the list of next queries; none where nothing was asked either."""
+    of_typed = iter(_completed(pipeline, [each for each in asked if each.prefix.text], held_back))
+    found: List[List[Suggestion]] = []
+    for each in asked:
+        if each.prefix.text:
+            found.append(next(of_typed)[:n])
+        elif each.request.session:
+            found += pipeline.lists([each.request.line], n, held_back=held_back)
+        else:
+            found.append([])
+    return found
+
+
+def _completed(
+    pipeline: Pipeline, asked: Sequence[Asked], held_back: Optional[Counter[str]]
+) -> List[List[Suggestion]]:
+    completer, ranker = completer_of(pipeline), pipeline.completion_ranker
+    if ranker is None:
+        return [_in_turn(each) for each in completer.completions(asked, held_back)]
+    return [
+        [
+            _suggestion(each.completions[ranked.row], ranked.probability, ranked.rule)
+            for ranked in (ranker.order(each.features) if each.completions else ())
+        ]
+        for each in completer.described(asked, held_back)
+    ]
+
+
+def _in_turn(completions: Sequence[Completion]) -> List[Suggestion]:
+    return [_suggestion(each, float(-place), IN_TURN) for place, each in enumerate(completions)]
+
+
+def _suggestion(completion: Completion, score: float, rule: str) -> Suggestion:
+    """What starts otherwise than what was typed says so."""
+    rule = CORRECTED if completion.source == CORRECTED else rule
+    return Suggestion(completion.text, score, completion.source, rule, completion.text)
