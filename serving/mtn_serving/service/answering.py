@@ -62,9 +62,9 @@ class Answering:
         def lane(name: str, run: Callable, size: int, queue: int = settings.max_queue) -> Lane:
             return Lane(run, size, queue, metrics.watch(name))
 
-        self.suggest_lane = lane("suggest", _suggest_batch, settings.max_batch)
-        self.complete_lane = lane("complete", _complete_batch, settings.max_batch)
-        self.counts_lane = lane("counts", _counts_batch, 1)
+        self.suggest_lane = lane("suggest", _from_bundles, settings.max_batch)
+        self.complete_lane = lane("complete", _from_bundles, settings.max_batch)
+        self.counts_lane = lane("counts", _from_counts_of_bundles, settings.max_batch)
         self.explain_lane = lane("explain", _explain_batch, 1, 16)
         self.lanes = (
             self.suggest_lane,
@@ -151,47 +151,41 @@ def _has_query(ask: Ask) -> bool:
 # --- in the threads ------------------------------------------------------------------------------
 
 
-def _suggest_batch(asks: List[Ask]) -> List[Outcome]:
-    """Asks of the same bundle run in one batch of the model."""
-    groups: Dict[int, List[int]] = defaultdict(list)
-    for place, ask in enumerate(asks):
-        groups[id(ask.bundle.suggester)].append(place)
+def _from_bundles(asks: List[Ask]) -> List[Outcome]:
+    return _lists(asks, [ask.bundle.suggester for ask in asks])
+
+
+def _from_counts_of_bundles(asks: List[Ask]) -> List[Outcome]:
+    return _lists(asks, [ask.bundle.counts or ask.bundle.suggester for ask in asks])
+
+
+def _lists(asks: List[Ask], suggesters: List[Suggester]) -> List[Outcome]:
+    """Asks of the same kind and suggester run in one batch."""
+    groups: Dict[Tuple[int, bool], List[int]] = defaultdict(list)
+    for place, (ask, suggester) in enumerate(zip(asks, suggesters)):
+        groups[id(suggester), ask.prefix is None].append(place)
     found: Dict[int, Outcome] = {}
     for places in groups.values():
         group = [asks[place] for place in places]
-        found.update(zip(places, _suggest_group(group, group[0].bundle.suggester)))
+        found.update(zip(places, _lists_of_group(group, suggesters[places[0]])))
     return [found[place] for place in range(len(asks))]
 
 
-def _suggest_group(asks: List[Ask], suggester: Suggester) -> List[Outcome]:
+def _lists_of_group(asks: List[Ask], suggester: Suggester) -> List[Outcome]:
     """Where one cannot be answered, the others still are."""
+    sessions, histories = [ask.session for ask in asks], [ask.history for ask in asks]
+    prefixes = [ask.prefix for ask in asks if ask.prefix is not None]
     most = max(ask.n for ask in asks)
     try:
-        lists = suggester.suggest_many(
-            [ask.session for ask in asks], most, [ask.history for ask in asks]
-        )
+        if prefixes:
+            lists = suggester.complete_many(sessions, prefixes, most, histories)
+        else:
+            lists = suggester.suggest_many(sessions, most, histories)
     except Exception as error:
         if len(asks) == 1:
             return [Failed(error)]
-        return [outcome for ask in asks for outcome in _suggest_group([ask], suggester)]
+        return [outcome for ask in asks for outcome in _lists_of_group([ask], suggester)]
     return [found[: ask.n] for ask, found in zip(asks, lists)]
-
-
-def _complete_batch(asks: List[Ask]) -> List[Outcome]:
-    return [_alone(ask, ask.bundle.suggester) for ask in asks]
-
-
-def _counts_batch(asks: List[Ask]) -> List[Outcome]:
-    return [_alone(ask, ask.bundle.counts or ask.bundle.suggester) for ask in asks]
-
-
-def _alone(ask: Ask, suggester: Suggester) -> Outcome:
-    try:
-        if ask.prefix is None:
-            return suggester.suggest(ask.session, ask.n, ask.history)
-        return suggester.complete(ask.session, ask.prefix, ask.n, ask.history)
-    except Exception as error:
-        return Failed(error)
 
 
 def _explain_batch(asks: List[Explain]) -> List[Any]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, AsyncIterator, Dict, List, Optional, Union
 from fastapi import APIRouter, Depends, FastAPI, Query, Request
 from fastapi.exceptions import HTTPException, RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
-from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
 from prometheus_client import CONTENT_TYPE_LATEST
 
@@ -21,6 +21,7 @@ from mtn_preprocess.errors import InputError
 from . import opensearch, schemas
 from .access import has_key, is_admin
 from .answering import Ask, Explain, as_text
+from .api_page import api_page
 from .batching import Full, TooLate
 from .bundles import ServedBundle
 from .limits import RETRY_AFTER, BoundedBodies, Guard
@@ -218,6 +219,12 @@ async def reload(service: TheService) -> Response:
     return await readyz(service)
 
 
+@public.get("/docs", include_in_schema=False)
+async def docs(request: Request) -> Response:
+    """This list of routes."""
+    return HTMLResponse(api_page(request.app.openapi()))
+
+
 # --- the application -----------------------------------------------------------------------------
 
 
@@ -245,7 +252,10 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_exception_handler(TooLate, _full)
     if settings.origins:
         app.add_middleware(
-            CORSMiddleware, allow_origins=list(settings.origins), allow_headers=["*"]
+            CORSMiddleware,
+            allow_origins=list(settings.origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["*"],
         )
     app.add_middleware(BoundedBodies, max_body=settings.max_body, seconds=settings.body_seconds)
     app.add_middleware(Guard, metrics=service.metrics)

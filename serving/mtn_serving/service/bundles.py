@@ -97,7 +97,7 @@ def load_bundles(settings: Settings) -> Bundles:
 def _load(arm: Arm, folder: Path, settings: Settings) -> ServedBundle:
     version = _version([*_facts_files(folder), *_files(settings.block_list)])
     if (folder / MANIFEST).is_file():
-        suggester = Suggester.load(folder, block_list=settings.block_list)
+        suggester = Suggester.load(folder, block_list=settings.block_list, verify=True)
     else:  # a table of counts alone
         suggester = Suggester.load(counts=folder, block_list=settings.block_list, verify=True)
     counts = None

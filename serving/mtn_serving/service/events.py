@@ -25,7 +25,7 @@ from .schemas import Event
 EVENTS, QUERIES = "events", "queries"
 SEARCH = "search"
 _FILE = re.compile(r"(?:events|queries)\.(\d{4}-\d\d-\d\d)\.\d+\.jsonl")
-_QUERY_ID = re.compile(r"(champion|challenger)\.[0-9a-f]+\.[0-9a-f]{32}")
+QUERY_ID = re.compile(r"(champion|challenger)\.[0-9a-f]+\.[0-9a-f]{32}")
 _WRITE_SECONDS = 5.0
 _MAX_WAITING = 256
 
@@ -143,7 +143,7 @@ def row_of(event: Event) -> Row:
                 "give `message`, and `client_id` or `session_id`",
             )
         return QUERIES, {**row, "client_id": person, "user_query": event.message}
-    if event.query_id is None or not _QUERY_ID.fullmatch(event.query_id):
+    if event.query_id is None or not QUERY_ID.fullmatch(event.query_id):
         raise InputError(
             f"{event.action_name} without a query_id of this service",
             "give that of the answer with the list",

@@ -1,0 +1,151 @@
+"""Lanes: at once when idle, together when busy, bounded, and everybody gets his own result."""
+
+import asyncio
+import random
+import threading
+import time
+
+import pytest
+
+from mtn_serving.service.batching import Full, Lane, TooLate, Watch
+
+SILENT = Watch(lambda seconds: None, lambda seconds, size: None, lambda length: None)
+
+
+class Gate:
+    """A function to run that notes its batches and waits until it is let through."""
+
+    def __init__(self, is_open=False):
+        self.batches, self.through = [], threading.Event()
+        if is_open:
+            self.through.set()
+
+    def __call__(self, items):
+        self.batches.append(list(items))
+        assert self.through.wait(10)
+        return [item * 10 for item in items]
+
+
+def lane_of(run, max_batch=4, max_queue=8):
+    return Lane(run, max_batch, max_queue, SILENT)
+
+
+async def until(condition):
+    while not condition():
+        await asyncio.sleep(0.001)
+
+
+def test_an_idle_lane_runs_at_once_and_a_busy_one_in_batches():
+    async def scenario():
+        gate = Gate()
+        lane = lane_of(gate)
+        first = asyncio.create_task(lane.ask(1, 5))
+        await until(lambda: gate.batches)
+        others = [asyncio.create_task(lane.ask(item, 5)) for item in range(2, 9)]
+        await asyncio.sleep(0.01)
+        assert gate.batches == [[1]]  # nobody joins a batch that runs
+        gate.through.set()
+        assert await asyncio.gather(first, *others) == [10, 20, 30, 40, 50, 60, 70, 80]
+        assert gate.batches == [[1], [2, 3, 4, 5], [6, 7, 8]]
+        await lane.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_full_queue_refuses_at_once():
+    async def scenario():
+        gate = Gate()
+        lane = lane_of(gate, max_queue=2)
+        running = asyncio.create_task(lane.ask(0, 5))
+        await until(lambda: gate.batches)
+        waiting = [asyncio.create_task(lane.ask(item, 5)) for item in (1, 2)]
+        await asyncio.sleep(0)
+        assert not lane.has_room()
+        started = time.monotonic()
+        with pytest.raises(Full):
+            await lane.ask(3, 5)
+        assert time.monotonic() - started < 0.1
+        gate.through.set()
+        assert await asyncio.gather(running, *waiting) == [0, 10, 20]
+
+    asyncio.run(scenario())
+
+
+def test_who_is_too_late_is_forgotten():
+    """Neither run later, nor counted as waiting."""
+
+    async def scenario():
+        gate = Gate()
+        lane = lane_of(gate, max_queue=1)
+        running = asyncio.create_task(lane.ask(0, 5))
+        await until(lambda: gate.batches)
+        for item in (1, 2, 3):
+            with pytest.raises(TooLate):
+                await lane.ask(item, 0.01)
+        with pytest.raises(TooLate):
+            await asyncio.wait_for(lane.ask(4, 0.01), 1)
+        left = asyncio.create_task(lane.ask(5, 5))
+        await asyncio.sleep(0.01)
+        left.cancel()  # as where a client leaves
+        await asyncio.sleep(0.01)
+        assert lane.has_room()
+        gate.through.set()
+        assert await running == 0
+        assert await lane.ask(6, 5) == 60
+        assert gate.batches == [[0], [6]]
+
+    asyncio.run(scenario())
+
+
+def test_an_error_is_for_those_of_its_batch_only():
+    async def scenario():
+        def run(items):
+            if 1 in items:
+                raise ValueError("bad")
+            return items
+
+        lane = lane_of(run, max_batch=1)
+        results = await asyncio.gather(
+            *(lane.ask(item, 5) for item in range(3)), return_exceptions=True
+        )
+        assert [results[0], results[2]] == [0, 2] and isinstance(results[1], ValueError)
+        await lane.close()
+
+    asyncio.run(scenario())
+
+
+def test_closing_waits_for_what_was_accepted():
+    async def scenario():
+        gate = Gate()
+        lane = lane_of(gate, max_batch=1)
+        accepted = [asyncio.create_task(lane.ask(item, 5)) for item in range(3)]
+        await until(lambda: gate.batches)
+        assert 0 < lane.busy_for() < 5
+        closing = asyncio.create_task(lane.close())
+        await asyncio.sleep(0.01)
+        assert not closing.done()
+        gate.through.set()
+        await closing
+        assert [each.result() for each in accepted] == [0, 10, 20]
+        assert lane.busy_for() == 0
+
+    asyncio.run(scenario())
+
+
+def test_thousands_of_requests_each_get_their_own():
+    rng = random.Random(1)
+
+    async def scenario():
+        lane = lane_of(lambda items: [item * 10 for item in items], max_batch=7, max_queue=5000)
+
+        async def ask(item):
+            await asyncio.sleep(rng.random() / 100)
+            try:
+                return await lane.ask(item, 5 if rng.random() < 0.9 else 1e-4)
+            except TooLate:
+                return item * 10
+
+        found = await asyncio.gather(*map(ask, range(5000)))
+        assert found == [item * 10 for item in range(5000)]
+
+    asyncio.run(scenario())
