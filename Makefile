@@ -106,7 +106,7 @@ define install
 	@echo "==> 3/4 torch, the version of constraints.txt"
 	$(call pip,$(1)) torch
 	@echo "==> 4/4 fairseq, which may be compiled for some minutes, the tools and this project"
-	$(call pip,$(1)) $(call isolation,$(call find_python,$(2))) -e '.[dev,preprocess,ranker,report]' || { \
+	$(call pip,$(1)) $(call isolation,$(call find_python,$(2))) -e '.[dev,preprocess,ranker,report,serve]' || { \
 		echo "==> failed; to compile fairseq, a C++ compiler and Python.h are needed" \
 		     "(Debian: apt install g++ python3-dev)"; exit 1; }
 	@touch $@

@@ -22,7 +22,7 @@ setup(
         *(package for room in ROOMS for package in find_packages(room)),
     ],
     package_dir={f"mtn_{room}": f"{room}/mtn_{room}" for room in ROOMS},
-    package_data={"": ["py.typed"], "mtn_serving": ["explicit_words.txt"]},
+    package_data={"": ["py.typed"], "mtn_serving": ["explicit_words.txt", "page/*"]},
     install_requires=[
         # Upstream fairseq cannot be imported on Python 3.11 and later; fairseq-fixed is the same
         # `fairseq` module there.
@@ -39,6 +39,7 @@ setup(
         "dev": [
             "build",
             "filelock",
+            'httpx2; python_version >= "3.10"',  # of the test client
             "hypothesis",
             "mypy",
             "pre-commit",
@@ -46,12 +47,15 @@ setup(
             "pytest-cov",
             "pytest-xdist",
             "ruff",
+            'schemathesis; python_version >= "3.10"',
         ],
         "preprocess": ["duckdb>=1.5", "pyarrow>=15", "tqdm"],
         # Spark wants pandas to hand over Arrow batches.
         "spark": ["pandas>=2.2", "pyarrow>=18", "pyspark>=4.0", "tqdm"],
         "ranker": ["lightgbm>=4.0"],
         "report": ["matplotlib>=3.7"],
+        # httptools parses requests in C: uvicorn takes it where it is.
+        "serve": ["fastapi>=0.115", "httptools", "prometheus-client>=0.20", "uvicorn>=0.30"],
         "bench": ["matplotlib", "pandas>=2.2", "psutil"],
     },
     entry_points={
@@ -60,11 +64,13 @@ setup(
             "mtn-check-text = mtn_preprocess.commands.check_text:main",
             "mtn-count-next = mtn_serving.commands.count_next:main",
             "mtn-evaluate = mtn_evaluation.commands.evaluate:main",
+            "mtn-events = mtn_serving.commands.events:main",
             "mtn-fit-ranker = mtn_serving.commands.fit_ranker:main",
             "mtn-judge = mtn_evaluation.commands.judge:main",
             "mtn-log-to-sessions = mtn_preprocess.log_to_sessions:main",
             "mtn-report = mtn_report.command:main",
             "mtn-sample-log = mtn_sample_log.cli:main",
+            "mtn-serve = mtn_serving.commands.serve:main",
             "mtn-suggest = mtn_serving.commands.suggest:main",
             "mtn-user-dir = mtn_preprocess.commands.user_dir:main",
             "mtn-yardstick = mtn_serving.commands.yardstick:main",
