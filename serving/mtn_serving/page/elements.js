@@ -2,6 +2,8 @@
  * Elements of the page, made without HTML text: what people typed can never become markup.
  */
 
+const MOMENT = 200; // ms
+
 /**
  * A new element.
  *
@@ -41,13 +43,19 @@ export function percent(share) {
 }
 
 /**
- * Says something to screen readers. A live region repeats a text only if it changes, so a space that
- * nobody hears makes every second one different.
+ * Says something to screen readers, by a live region. What comes within a moment is said together: a
+ * later text would cut off an earlier one. A region repeats a text only if it changes, so a space
+ * that nobody hears makes every second one different.
  */
 export function announcer(region) {
+  let waiting = [];
   let even = false;
-  return (text) => {
+  const say = () => {
     even = !even;
-    region.textContent = even ? text : `${text}\u00a0`;
+    region.textContent = waiting.join(". ") + (even ? "" : "\u00a0");
+    waiting = [];
+  };
+  return (text) => {
+    if (waiting.push(text) === 1) setTimeout(say, MOMENT);
   };
 }

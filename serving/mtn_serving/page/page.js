@@ -56,15 +56,19 @@ function show() {
 function search(text) {
   const query = text.trim().replace(/\s+/g, " ");
   at("query").value = "";
+  at("typing-notice").textContent = "";
   if (query) change({ session: [...state.session, query] });
   at("query").focus();
 }
 
 /** How much each query mattered for a suggestion; null if that is unknown. */
 function light(shares, suggestion) {
-  const told = shares !== null && shares.length > 1; // one query alone matters in any case
-  sessionList.light(told ? shares : null);
-  at("shading").textContent = told ? `Percentages: how much each query mattered for “${suggestion}”.` : "";
+  sessionList.light(shares);
+  at("shading").textContent = shares ? `Percentages: how much each query mattered for “${suggestion}”.` : "";
+}
+
+function notLit(error) {
+  at("shading").textContent = `How much each query mattered is not known. ${error.message}`;
 }
 
 async function complete(text, signal) {
@@ -109,7 +113,8 @@ async function start() {
   const [ready, samples] = await Promise.all([service.get("readyz"), service.get("samples.json")]);
   const names = ready.bundles.map(({ name }) => name);
   lists = names.map((name, place) => {
-    const page = { choose: ({ text }) => search(text), light, announce, lights: place === 0 };
+    const lights = place === 0; // the queries light up for one list only
+    const page = { choose: ({ text }) => search(text), light, notLit, announce, lights };
     return new SuggestionList(at("lists"), service, names.length > 1 ? name : null, page);
   });
   showSamples(at("samples"), samples, ({ session, history = [] }) => change({ session, history }));

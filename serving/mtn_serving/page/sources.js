@@ -6,6 +6,10 @@ const WORDS = {
   beam: "written by the model",
   edits: "a change of your query",
   session: "from this session",
+  // of completions only
+  popular: "people ask it often",
+  words: "words that go together",
+  corrected: "spelling corrected",
 };
 
 /** In a few words; a name that is not known here is shown as it is. */

@@ -28,6 +28,7 @@ export class SuggestionList {
    * @param {object} page
    *   choose(suggestion): it was chosen
    *   light(shares, text): how much each query mattered for a suggestion; null if that is unknown
+   *   notLit(error): there was no answer to that
    *   announce(text): says it to screen readers
    *   lights: whether the queries light up for the first suggestion of this list
    */
@@ -96,7 +97,8 @@ export class SuggestionList {
     if (best === undefined) this.#rows.append(element("li", { class: "hint" }, NOTHING));
     this.#facts.textContent = factsOf(answer, roundTrip);
     this.#page.announce(`${suggestions.length} next queries`);
-    if (this.#page.lights && best !== undefined) this.#light(suggestions[0]);
+    const several = this.#state.session.length > 1; // one query alone matters in any case
+    if (this.#page.lights && several && best !== undefined) this.#light(suggestions[0]);
   }
 
   #why(suggestion) {
@@ -120,7 +122,7 @@ export class SuggestionList {
     try {
       await this.#lighting.run((signal) => this.#explain(suggestion, signal));
     } catch (error) {
-      this.#page.light(null, error.message);
+      this.#page.notLit(error);
     }
   }
 }

@@ -50,19 +50,22 @@ function toggle(button, why, explain) {
   const opens = button.getAttribute("aria-expanded") === "false";
   button.setAttribute("aria-expanded", String(opens));
   why.hidden = !opens;
-  if (opens) fill(why, explain);
+  if (!opens) return why.replaceChildren();
+  const line = element("p", { class: "notice" });
+  const notice = new Notice(line, () => fill(line, notice, explain));
+  why.append(line);
+  fill(line, notice, explain);
 }
 
-async function fill(why, explain) {
-  const line = element("p", { class: "notice" });
-  const notice = new Notice(line, () => fill(why, explain));
-  why.replaceChildren(line);
+/** @param {HTMLElement} line where the notice stands; gone when somebody closed the answer */
+async function fill(line, notice, explain) {
   notice.waiting();
   try {
     const answer = await explain();
     notice.clear();
-    why.replaceChildren(...explanation(answer));
+    if (line.isConnected) line.replaceWith(...explanation(answer));
   } catch (error) {
-    notice.failed(error);
+    if (line.isConnected) notice.failed(error);
+    else notice.clear();
   }
 }
