@@ -1,11 +1,12 @@
 """One folder that has all that suggestions are made from; it needs no torch, fairseq or compiler.
 
-    manifest.json    what is in it, sizes and checksums
-    README.md        the model card
-    model/           graphs, dictionary, word pieces     (mtn-export)
-    next-queries/    what people asked next              (mtn-count-next)
-    ranker/          trees as a graph                    (mtn-fit-ranker)
-    rules/           what may be shown
+    manifest.json        what is in it, sizes and checksums
+    README.md            the model card
+    model/               graphs, dictionary, word pieces     (mtn-export)
+    next-queries/        what people asked next              (mtn-count-next)
+    ranker/              trees as a graph                    (mtn-fit-ranker)
+    completion-ranker/   the same, for what is being typed   (mtn-fit-ranker --completion)
+    rules/               what may be shown
 
 folder         opens one
 manifest       what is in it, and whether it is as it was written
@@ -14,6 +15,5 @@ writing        a new bundle, or one with other parts, whole or not at all
 parts          each part as it is put into a bundle
 tree_graph     LightGBM's trees as a graph: the only module that imports onnx
 model_card     README.md
-scores         how good the lists of a bundle are on a text
 trained_on     how much the model has seen
 """

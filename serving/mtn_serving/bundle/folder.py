@@ -5,6 +5,7 @@ from typing import Optional, Union
 
 from mtn_preprocess.errors import InputError
 
+from ..completion.ranker import CompletionRanker
 from ..display_rules import DisplayRules
 from ..engine import Engine
 from ..next_queries import NextQueries
@@ -12,7 +13,13 @@ from ..ranker import Ranker
 from .manifest import Manifest, check_files, read_manifest
 from .rules import read_bundle_rules
 
-MODEL, COUNTS, RANKER, RULES = PARTS = ("model", "next-queries", "ranker", "rules")
+MODEL, COUNTS, RANKER, COMPLETION, RULES = PARTS = (
+    "model",
+    "next-queries",
+    "ranker",
+    "completion-ranker",
+    "rules",
+)
 
 
 class Bundle:
@@ -66,12 +73,17 @@ class Bundle:
         """
         if MODEL not in self.parts:
             return None
-        from ..onnx_engine import ExportedModel
+        from ..onnx_engine.exported_model import ExportedModel
 
         return ExportedModel.load(self.folder / MODEL, threads)
 
     def ranker(self) -> Optional[Ranker]:
         return Ranker.load(self.folder / RANKER) if RANKER in self.parts else None
+
+    def completion_ranker(self) -> Optional[CompletionRanker]:
+        if COMPLETION not in self.parts:
+            return None
+        return CompletionRanker.load(self.folder / COMPLETION)
 
     def rules(self) -> DisplayRules:
         return read_bundle_rules(self.folder / RULES)

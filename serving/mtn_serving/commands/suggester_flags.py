@@ -36,10 +36,10 @@ def add_suggester_flags(parser: argparse.ArgumentParser) -> None:
         "the last <session> of a line",
     )
     add("--gpu", action="store_true", help="run the model on a GPU")
-    _add_display_flags(parser)
+    add_display_flags(parser)
 
 
-def _add_display_flags(parser: argparse.ArgumentParser) -> None:
+def add_display_flags(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("what may be shown").add_argument
     add(
         "--min-users",
@@ -75,6 +75,7 @@ def suggester_of(
     verify: bool = True,
     unrelated: bool = False,
     bundle: Optional[str] = None,
+    completion_ranker: Optional[str] = None,
 ) -> Suggester:
     """Args:
     verify: whether all of the table of counts is read first, as long work is worth
@@ -90,6 +91,7 @@ def suggester_of(
         data=args.data,
         counts=args.counts,
         ranker=ranker,
+        completion_ranker=completion_ranker,
         without=args.without,
         beam=args.beam,
         cpu=not args.gpu,

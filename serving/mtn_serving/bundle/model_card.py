@@ -1,0 +1,107 @@
+"""README.md of a bundle: what is in it and what it can do, to be read by people."""
+
+from typing import Any, Dict, List, Optional
+
+NAME = "README.md"
+
+_PARTS = {
+    "model": "graphs, dictionary and settings of the model",
+    "next-queries": "what people asked next",
+    "ranker": "orders lists of suggestions",
+    "completion-ranker": "orders completions of what is being typed",
+    "rules": "what may be shown",
+}
+
+Facts = Dict[str, Any]
+
+
+def model_card(name: str, manifest: Facts) -> str:
+    """Args:
+    name: of the folder
+    manifest: with the facts of all parts
+    """
+    parts = [
+        f"# {name}",
+        "Suggests next queries for a search session. Written by `mtn-export`; needs the package "
+        "`mtn_serving`, numpy and onnxruntime.",
+        _use(name),
+        "## Parts",
+        _parts(manifest),
+        *_section("## Model", _model(manifest.get("model"))),
+        *_section("## Trained on", _numbers(manifest.get("trained_on"))),
+        *_section("## Counts", _numbers(manifest.get("next-queries"))),
+        *_section("## Scores", _scores(manifest.get("scores"))),
+        *_section("## What may be shown", _numbers(manifest.get("rules"))),
+        "Only queries that so many people asked are suggested, and no explicit words, personal "
+        "data or listed words. `mtn-export --update` changes these rules.",
+        *_section("## Written with", _numbers(manifest.get("versions"))),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _use(name: str) -> str:
+    return "\n".join(
+        [
+            "```python",
+            "from mtn_serving import Suggester",
+            "",
+            f'suggester = Suggester.load("{name}")',
+            'suggester.suggest(["first query", "second query"], n=5)',
+            "```",
+        ]
+    )
+
+
+def _parts(manifest: Facts) -> str:
+    sizes = dict.fromkeys(_PARTS, 0)
+    for name, file in manifest["files"].items():
+        part = name.partition("/")[0]
+        if part in sizes:
+            sizes[part] += file["bytes"]
+    rows = [
+        f"| `{part}/` | {_PARTS[part]} | {size / 1e6:.2f} MB |"
+        for part, size in sizes.items()
+        if size
+    ]
+    return "\n".join(["| folder | what it has | size |", "|---|---|---|", *rows])
+
+
+def _model(facts: Optional[Facts]) -> List[str]:
+    if not facts:
+        return []
+    names = ("architecture", "number_type", "parameters", "words", "pieces", "level_sizes")
+    known = {name: facts[name] for name in (*names, "copying") if name in facts}
+    return _numbers(known)
+
+
+def _numbers(facts: Optional[Facts]) -> List[str]:
+    return [f"- {_name(name)}: {_value(value)}" for name, value in (facts or {}).items()]
+
+
+def _scores(scores: Optional[Facts]) -> List[str]:
+    if not scores:
+        return []
+    lines = [f"On {scores['pairs']:,} pairs that it was not trained on, in percent:", ""]
+    return lines + [f"- {name}: {value:.2f}" for name, value in scores["lists"].items()]
+
+
+def _section(heading: str, lines: List[str]) -> List[str]:
+    return [heading, "\n".join(lines)] if lines else []
+
+
+def _name(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "not known"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, list):
+        return ", ".join(map(_value, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{_name(name)} {_value(each)}" for name, each in value.items())
+    return str(value)

@@ -1,0 +1,61 @@
+"""Each part as it is put into a bundle, and the facts that the manifest has of it: numbers only."""
+
+import shutil
+from pathlib import Path
+from typing import Any, Dict, Type
+
+from ..kept_folder import HEADER, read_header, write_header
+from ..next_queries import KIND as COUNTS_KIND
+from ..next_queries import NextQueries
+from ..ranker import LEARNER, TREES, Ranker, read_lightgbm
+
+_COUNT_FACTS = ("pairs", "queries", "contexts", "longest_context", "users", "min_users")
+
+Facts = Dict[str, Any]
+
+
+def add_model(checkpoint: Path, data: Path, folder: Path, int8: bool) -> Facts:
+    """Imported only here: torch and fairseq take seconds, and other parts do not need them."""
+    from ..export.export_model import export_model
+
+    folder.mkdir()
+    return export_model(checkpoint, data, folder, int8)
+
+
+def add_counts(source: Path, folder: Path) -> Facts:
+    """A copy of a table, read as a whole first."""
+    table = NextQueries.open(source, verify=True)
+    header = read_header(source, COUNTS_KIND)
+    folder.mkdir()
+    for name in (HEADER, *header["files"]):
+        shutil.copyfile(source / name, folder / name)
+    return {name: table.facts.get(name) for name in _COUNT_FACTS}
+
+
+def add_ranker(source: Path, folder: Path, kind: Type[Ranker] = Ranker) -> Facts:
+    """Its trees become a graph; LightGBM's own file stays beside it, for explanations."""
+    ranker = kind.load(source)
+    header = ranker.facts
+    folder.mkdir()
+    if TREES in header["files"]:  # of another bundle
+        for name in (HEADER, *header["files"]):
+            shutil.copyfile(source / name, folder / name)
+    else:
+        _write_ranker(source, folder, kind, header)
+    conditions = header["conditions"]
+    return {
+        "examples": header.get("examples"),
+        "sources": conditions["sources"],
+        "beam": conditions["beam"],
+    }
+
+
+def _write_ranker(source: Path, folder: Path, kind: Type[Ranker], header: Facts) -> None:
+    from .tree_graph import tree_graph  # needs onnx
+
+    graph = tree_graph(read_lightgbm(source, kind.kind, header))
+    (folder / TREES).write_bytes(graph)
+    shutil.copyfile(source / LEARNER, folder / LEARNER)
+    facts = {name: value for name, value in header.items() if name not in ("files", "sha256")}
+    in_bundle = kind.kind._replace(files=frozenset({LEARNER, TREES}))
+    write_header(folder, in_bundle, facts)

@@ -1,0 +1,149 @@
+"""A new bundle, or one with other parts: written whole or not at all."""
+
+import os
+import shutil
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from platform import python_version
+from typing import Any, Callable, Dict, Iterator
+
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.files.whole_folder import written_whole
+
+from ..display_rules import DisplayRules
+from ..suggester import Suggester
+from .folder import RULES, Bundle
+from .manifest import foreign_files, read_manifest, write_manifest
+from .model_card import NAME as CARD
+from .model_card import model_card
+from .rules import read_bundle_rules, write_bundle_rules
+
+# Of the exporter, where they are installed.
+_LIBRARIES = (
+    "torch",
+    "fairseq",
+    "fairseq-fixed",
+    "onnx",
+    "onnxruntime",
+    "numpy",
+    "lightgbm",
+    "sentencepiece",
+)
+
+Facts = Dict[str, Any]
+AddPart = Callable[[Path], Facts]  # writes a folder that is not there yet; returns facts of it
+Score = Callable[[Suggester], Facts]  # how good the lists of a bundle are
+
+
+@contextmanager
+def new_bundle(output: Path) -> Iterator[Path]:
+    """A folder to write into, which in the end is renamed; an older bundle gives way."""
+    check_place(output)
+    place = Path(os.path.realpath(output))  # what a link leads to; the link stays
+    try:
+        with written_whole(place, lambda: check_place(output)) as partial:
+            yield partial
+    except OSError as error:
+        reason = f"cannot be written ({error.strerror})"
+        raise InputError(reason, "check its permissions and the free space", output) from None
+
+
+def check_place(output: Path) -> None:
+    """Refuse to write where something else is. Ask before long work, too, not only after it."""
+    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
+        return
+    try:
+        manifest = read_manifest(output)
+    except InputError:
+        reason = "something else is there already, no bundle that this version knows"
+        raise InputError(reason, "give --output another name", output) from None
+    foreign = foreign_files(output, manifest)
+    if foreign:
+        raise InputError(
+            f"holds {foreign[0]}, which mtn-export did not write",
+            "it is not deleted: move it elsewhere, or give --output another name",
+            output,
+        )
+
+
+def write_bundle(
+    output: Path, parts: Dict[str, AddPart], rules: DisplayRules, facts: Facts, score: Score
+) -> Bundle:
+    """Refused where the parts do not belong together: it is loaded once before it gets its name.
+
+    Args:
+        parts: what writes each part, by the name of its folder
+        facts: what else the manifest tells
+    """
+    with new_bundle(output) as partial:
+        of_parts = {name: add(partial / name) for name, add in parts.items()}
+        facts = {"versions": versions(), **facts, **of_parts}
+        _finish(partial, rules, facts, score, output.name)
+    return Bundle.open(output, verify=False)
+
+
+def update_bundle(
+    folder: Path, parts: Dict[str, AddPart], rules: DisplayRules, score: Score
+) -> Bundle:
+    """The same bundle with other parts and rules; what is not replaced is copied as it is."""
+    old = Bundle.open(folder, verify=True)
+    with new_bundle(folder) as partial:
+        for part in old.parts:
+            if part not in (*parts, RULES):
+                shutil.copytree(folder / part, partial / part)
+        of_parts = {name: add(partial / name) for name, add in parts.items()}
+        described_anew = ("kind", "format", "files", "sha256", "scores", RULES)
+        kept = {name: fact for name, fact in old.manifest.items() if name not in described_anew}
+        _finish(partial, rules, {**kept, **of_parts}, score, folder.name)
+    return Bundle.open(folder, verify=False)
+
+
+def _finish(folder: Path, rules: DisplayRules, facts: Facts, score: Score, name: str) -> None:
+    """Rules, scores, model card, manifest.
+
+    Args:
+        name: of the folder in the end
+    """
+    (folder / RULES).mkdir()
+    write_bundle_rules(folder / RULES, rules)
+    manifest = write_manifest(folder, facts)
+    suggester = _load(folder)
+    scores = score(suggester)
+    facts = {
+        **facts,
+        RULES: _facts_of_rules(suggester, rules, folder),
+        **({"scores": scores} if scores else {}),
+    }
+    card = model_card(name, {**manifest, **facts})
+    (folder / CARD).write_text(card, encoding="utf-8")
+    write_manifest(folder, facts)
+
+
+def _load(folder: Path) -> Suggester:
+    """Messages name the parts only: this folder has another name in the end."""
+    try:
+        return Suggester.load(folder)
+    except InputError as error:
+        here = f"{folder}{os.sep}"
+        part = None if error.file is None else str(error.file).replace(here, "")
+        raise InputError(error.reason.replace(here, ""), error.remedy, part, error.line) from None
+
+
+def _facts_of_rules(suggester: Suggester, rules: DisplayRules, folder: Path) -> Facts:
+    return {
+        "min_users": suggester.pipeline.display.min_users,  # as it holds with these counts
+        "blocked_entries": len(rules.block_list),
+        "explicit_entries": len(read_bundle_rules(folder / RULES).explicit or ()),
+        "personal_data_shown": rules.personal_data,
+    }
+
+
+def versions() -> Dict[str, str]:
+    found = {"python": python_version()}
+    for name in ("mtn_fairseq", "mtn_serving", *_LIBRARIES):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,97 @@
+"""How good the lists of a bundle are on a text, and how much of that weights of one byte lose."""
+
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
+
+import numpy as np
+
+from mtn_preprocess.errors import InputError
+
+from ..candidates import BEAM, SOURCES
+from ..display_rules import DisplayRules
+from ..engine import Engine
+from ..suggester import Suggester
+from .personal_pairs import PersonalPairs
+
+AT = (1, 3, 10)
+FIGURES = ("exact", "hit@10", "mrr@10", "bleu")
+COMPARED = ("exact", "mrr@10", "bleu")
+MAX_LOSS = 2.0  # percent of a figure: more is worth a warning
+_BEAM = 10
+
+Say = Callable[[str], None]
+Figures = Dict[str, float]
+
+
+class ScoredText(NamedTuple):
+    """The lists of one suggester on a text."""
+
+    rows: np.ndarray  # what each pair adds to the figures, see `pair_rows`
+    people: Optional[List[int]]  # whose each pair is, where that is known
+
+    def figures(self) -> Figures:
+        from mtn_evaluation.suggestion_scores import figures
+
+        found = figures(self.rows.sum(axis=0), len(self.rows), AT)
+        return {name: found[name] for name in FIGURES}
+
+    def facts(self) -> Dict[str, Any]:
+        """As the manifest has them."""
+        rounded = {name: round(value, 4) for name, value in self.figures().items()}
+        return {"pairs": len(self.rows), "lists": rounded}
+
+
+def score_text(suggester: Suggester, prefix: str, say: Say) -> ScoredText:
+    """Args:
+    prefix: of prepared text: `PREFIX.session`, `PREFIX.next`, and `PREFIX.history` if there is one
+    """
+    try:
+        from mtn_evaluation.people import people_of
+        from mtn_evaluation.suggestion_scores import pair_rows
+    except ModuleNotFoundError as error:
+        reason = f"scores need {error.name}, which is not installed"
+        raise InputError(reason, "pip install 'sacrebleu>=2.0'") from None
+    suggester.check_text(prefix)
+    personal = PersonalPairs(prefix, True, suggester.model_reads, say)
+    lists: List[List[str]] = []
+    for batch in personal.batches():
+        found = suggester.suggest_many([each.line for each in batch], max(AT))
+        # Nothing to suggest is an answer too.
+        lists += [[each.query for each in suggestions] or [""] for suggestions in found]
+    next_queries = [pair.next_query for pair in personal.pairs]
+    return ScoredText(pair_rows(lists, next_queries, AT), people_of(prefix, len(next_queries)))
+
+
+def model_alone(trained: Engine) -> Suggester:
+    """Its hypotheses as they are."""
+    without = [source for source in SOURCES if source != BEAM]
+    rules = DisplayRules(min_users=0, explicit=(), personal_data=True)
+    return Suggester(trained=trained, without=without, beam=_BEAM, rules=rules)
+
+
+def losses(exact: Figures, rounded: Figures) -> Dict[str, float]:
+    """How much smaller each of COMPARED is, in percent of itself; negative where it is larger."""
+    return {
+        name: 100 * (exact[name] - rounded[name]) / exact[name] if exact[name] else 0.0
+        for name in COMPARED
+    }
+
+
+def int8_losses(suggester: Suggester, exact: Engine, prefix: str, say: Say) -> Dict[str, Figures]:
+    """Of the model alone and of the lists, against the same model in float32.
+
+    Args:
+        suggester: with the model in int8
+        exact: the model in float32
+    """
+    pipeline = suggester.pipeline
+    assert pipeline.trained is not None
+    with_exact = Suggester(pipeline.table, exact, pipeline.ranker, rules=pipeline.display.rules)
+    compared = {
+        "model alone": (model_alone(exact), model_alone(pipeline.trained)),
+        "lists": (with_exact, suggester),
+    }
+    found = {}
+    for name, systems in compared.items():
+        say(f"int8 against float32, {name}: {prefix}")
+        found[name] = losses(*(score_text(each, prefix, say).figures() for each in systems))
+    return found

@@ -1,0 +1,163 @@
+"""`mtn-export`: a model, counts, a ranker and display rules -> one folder that can be served."""
+
+import argparse
+from functools import partial
+from pathlib import Path
+from typing import Any, Dict, Optional, Sequence
+
+from mtn_preprocess.commands.interrupts import interruptible
+from mtn_preprocess.commands.notes import notes_of
+from mtn_preprocess.commands.parser import CommandParser
+from mtn_preprocess.files.whole_folder import scratch
+
+from ..bundle.folder import COMPLETION, COUNTS, MODEL, RANKER, Bundle
+from ..bundle.parts import add_counts, add_model, add_ranker
+from ..bundle.trained_on import prepared_text, training_pairs
+from ..bundle.writing import AddPart, Facts, check_place, update_bundle, write_bundle
+from ..completion.ranker import CompletionRanker
+from ..display_rules import DEFAULT, DisplayRules, read_rules
+from ..suggester import Suggester
+from .bundle_scores import MAX_LOSS, int8_losses, score_text
+from .suggester_flags import add_display_flags
+
+_say = notes_of("mtn-export")
+
+
+def export(args: argparse.Namespace) -> None:
+    output = Path(args.output)
+    check_place(output)
+    rules = _rules(args, DEFAULT)
+    trained_on = _trained_on(args)
+    facts = {"trained_on": trained_on} if trained_on else {}
+    bundle = write_bundle(output, _parts(args), rules, facts, partial(_scores, args))
+    _say(f"{output} is written, version {bundle.version}: {', '.join(bundle.parts)}")
+
+
+def update(args: argparse.Namespace) -> None:
+    folder = Path(args.update)
+    old = Bundle.open(folder)
+    rules = _rules(args, DEFAULT if args.default_rules else old.rules())
+    bundle = update_bundle(folder, _parts(args), rules, partial(_scores, args))
+    if "scores" in old.manifest and "scores" not in bundle.manifest:
+        _say("its scores were those of the old parts, and are left out: give --test for new ones")
+    _say(f"{folder} was version {old.version} and is version {bundle.version}")
+
+
+def _parts(args: argparse.Namespace) -> Dict[str, AddPart]:
+    parts: Dict[str, AddPart] = {}
+    if args.checkpoint is not None:
+        parts[MODEL] = partial(_add_model, args)
+    if args.counts is not None:
+        parts[COUNTS] = partial(add_counts, Path(args.counts))
+    if args.ranker is not None:
+        parts[RANKER] = partial(add_ranker, Path(args.ranker))
+    if args.completion_ranker is not None:
+        parts[COMPLETION] = partial(add_ranker, Path(args.completion_ranker), kind=CompletionRanker)
+    return parts
+
+
+def _add_model(args: argparse.Namespace, folder: Path) -> Facts:
+    _say(f"exporting {args.checkpoint}")
+    return add_model(Path(args.checkpoint), Path(args.data), folder, args.int8)
+
+
+def _rules(args: argparse.Namespace, base: DisplayRules) -> DisplayRules:
+    return read_rules(args.min_users, args.block_list, args.explicit, args.personal_data, base)
+
+
+def _trained_on(args: argparse.Namespace) -> Dict[str, Any]:
+    pairs = {} if args.data is None else training_pairs(Path(args.data))
+    text = args.test or args.valid
+    prepared = {} if text is None else prepared_text(Path(text).parent)
+    return {**pairs, **({"text": prepared} if prepared else {})}
+
+
+def _scores(args: argparse.Namespace, suggester: Suggester) -> Facts:
+    """What the manifest has of them; what they mean is printed."""
+    found: Facts = {}
+    if args.test is not None:
+        found = score_text(suggester, args.test, _say).facts()
+        shown = ", ".join(f"{name} {value:.2f}" for name, value in found["lists"].items())
+        _say(f"{found['pairs']:,} pairs of {args.test}: {shown}")
+    text = args.valid or args.test
+    if args.int8 and text is None:
+        _say("what int8 loses is not measured: give --valid or --test")
+    elif args.int8:
+        found["int8_loss"] = _int8_losses(args, suggester, text)
+    return found
+
+
+def _int8_losses(args: argparse.Namespace, suggester: Suggester, text: str) -> Facts:
+    from ..onnx_engine.exported_model import ExportedModel
+
+    with scratch(Path(args.output).absolute().parent, Path(args.output)) as folder:
+        add_model(Path(args.checkpoint), Path(args.data), folder / MODEL, int8=False)
+        exact = ExportedModel.load(folder / MODEL)
+        found = int8_losses(suggester, exact, text, _say)
+    for name, of_figures in found.items():
+        shown = ", ".join(f"{figure} {loss:+.2f} %" for figure, loss in of_figures.items())
+        _say(f"int8 loses, {name}: {shown}")
+        if max(of_figures.values()) > MAX_LOSS:
+            _say(f"warning: more than {MAX_LOSS:.0f} %; leave out --int8, or train longer")
+    return {name: _rounded(of_figures) for name, of_figures in found.items()}
+
+
+def _rounded(figures: Dict[str, float]) -> Dict[str, float]:
+    return {name: round(value, 4) for name, value in figures.items()}
+
+
+@interruptible
+def main(argv: Optional[Sequence[str]] = None) -> None:
+    parser = CommandParser(
+        prog="mtn-export",
+        description="Write one folder with all that suggestions are made from. Where it is served, "
+        "neither torch nor fairseq is needed.",
+        epilog="Example: mtn-export --checkpoint checkpoints/checkpoint_best.pt --data data-bin "
+        "--counts next-queries --ranker ranker --test text/test --output my-bundle",
+    )
+    add = parser.add_argument
+    add("--output", metavar="FOLDER", help="the bundle; an older one is replaced")
+    add(
+        "--update",
+        metavar="FOLDER",
+        help="a bundle: swap the parts and rules that are given, and leave the rest as it is",
+    )
+    add("--checkpoint", metavar="FILE", help="of fairseq-train: mtn or transformer_session")
+    add("--data", metavar="FOLDER", help="binarised data it was trained on, for its dictionary")
+    add("--int8", action="store_true", help="weights of one byte: smaller, and faster")
+    add("--counts", metavar="FOLDER", help="of mtn-count-next")
+    add("--ranker", metavar="FOLDER", help="of mtn-fit-ranker, fitted with these parts")
+    add("--completion-ranker", metavar="FOLDER", help="of mtn-fit-ranker --completion")
+    add("--test", metavar="PREFIX", help="score the lists on this text, for the manifest")
+    add("--valid", metavar="PREFIX", help="measure on this text what --int8 loses")
+    add(
+        "--default-rules",
+        action="store_true",
+        help="with --update: begin with the default display rules, not with those of the bundle",
+    )
+    add_display_flags(parser)
+    args = parser.parse_args(argv)
+    _check(parser, args)
+    if args.update is not None:
+        update(args)
+    else:
+        export(args)
+
+
+def _check(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    if (args.output is None) == (args.update is None):
+        parser.error("give --output for a new bundle, or --update for one that is there")
+    if (args.checkpoint is None) != (args.data is None):
+        parser.error("a model is its checkpoint and the folder of its dictionary: give both")
+    if args.int8 and args.checkpoint is None:
+        parser.error("--int8 is for a model: give --checkpoint and --data")
+    if args.update is not None and args.checkpoint is not None:
+        parser.error("--update leaves the model as it is: give --output for another model")
+    if args.update is None and args.default_rules:
+        parser.error("--default-rules is for --update")
+    if args.update is None and args.checkpoint is None and args.counts is None:
+        parser.error("nothing to suggest from: give --checkpoint and --data, or --counts, or all")
+
+
+if __name__ == "__main__":
+    main()
