@@ -46,14 +46,20 @@ export class Service {
     return this.#post("v1/explain", request, signal);
   }
 
+  /** What was shown, chosen and searched for; also while the page is being left. */
+  tell(events) {
+    return this.#post("v1/events", { events }, null, { keepalive: true });
+  }
+
   /** A file or a fact of the service. */
   get(path, signal) {
     return this.#ask(path, { headers: {} }, signal);
   }
 
-  #post(path, body, signal) {
+  #post(path, body, signal, more = {}) {
     const headers = { "Content-Type": "application/json" };
-    return this.#ask(path, { method: "POST", headers, body: JSON.stringify(body) }, signal);
+    const options = { method: "POST", headers, body: JSON.stringify(body), ...more };
+    return this.#ask(path, options, signal);
   }
 
   async #ask(path, options, signal = null) {

@@ -7,6 +7,8 @@
  * What is typed is completed. A click into the empty field, or the arrow down, offers the next
  * queries. What is searched for, by a submitted form or a chosen suggestion, joins the session. When
  * the service does not answer, the field is a field as before.
+ *
+ * With data-mtn-events, the service is told what was shown, chosen and searched for.
  */
 
 import { Combobox } from "./combobox.js";
@@ -15,69 +17,107 @@ import { Service } from "./service.js";
 import { addQuery, readSession } from "./widget_session.js";
 import { STYLE } from "./widget_style.js";
 
-const ATTRIBUTE = "data-mtn-suggest";
+const HOST = "data-mtn-suggest";
+const EVENTS = "data-mtn-events";
 const LENGTH = 8; // suggestions in a list
 const DISTANCE = 4; // px between field and list
 
 const sheet = new CSSStyleSheet(); // which a strict Content-Security-Policy of the site allows
 sheet.replaceSync(STYLE);
 
-/** Gives a field its list; for fields that are made after the page was loaded. */
-export function attach(input) {
-  const service = new Service(`${input.getAttribute(ATTRIBUTE).replace(/\/+$/, "")}/`);
-  const list = element("div", { class: "mtn-suggest", "aria-label": "Suggestions", popover: "manual" });
-  const region = element("span", { class: "mtn-suggest-status", role: "status" });
-  useStyle(input.getRootNode());
-  input.after(list, region);
-  const combobox = new Combobox(input, list, {
-    find: (text, signal) => find(service, text, signal),
-    choose: ({ text }) => choose(input, combobox, text),
-    announce: announcer(region),
-    failed: (error) => error && console.warn(`Suggestions: ${error.message}`),
-    opened: () => place(list, input),
-  });
-  input.addEventListener("click", () => input.value || combobox.isOpen || combobox.open());
-  recordSearches(input);
-  for (const moved of ["scroll", "resize"]) {
-    window.addEventListener(moved, () => combobox.isOpen && place(list, input), { capture: true, passive: true });
+/** A field with its list. For those that are made after the page was loaded: `new Widget(input)`. */
+export class Widget {
+  #input;
+  #list = element("div", { class: "mtn-suggest", "aria-label": "Suggestions", popover: "manual" });
+  #service;
+  #combobox;
+  #shown = null; // {application, query_id} of the list
+
+  /** @param {HTMLInputElement} input with the attribute data-mtn-suggest */
+  constructor(input) {
+    const region = element("span", { class: "mtn-suggest-status", role: "status" });
+    const styles = input.getRootNode().adoptedStyleSheets;
+    if (!styles.includes(sheet)) styles.push(sheet);
+    input.after(this.#list, region);
+    this.#input = input;
+    this.#service = new Service(`${input.getAttribute(HOST).replace(/\/+$/, "")}/`);
+    this.#combobox = new Combobox(input, this.#list, {
+      find: (text, signal) => this.#find(text, signal),
+      choose: ({ text }, place) => this.#choose(text, place),
+      announce: announcer(region),
+      failed: warn,
+      opened: () => this.#opened(),
+    });
+    this.#listen();
+  }
+
+  #listen() {
+    const input = this.#input;
+    input.addEventListener("click", () => {
+      if (!input.value && !this.#combobox.isOpen) this.#combobox.open();
+    });
+    input.addEventListener("keydown", (event) => {
+      const searches = event.key === "Enter" && input.form === null && !event.defaultPrevented;
+      if (searches) this.#searched(input.value);
+    });
+    input.form?.addEventListener("submit", () => this.#searched(input.value), { capture: true });
+    const moved = () => this.#combobox.isOpen && this.#place();
+    for (const event of ["scroll", "resize"]) {
+      window.addEventListener(event, moved, { capture: true, passive: true });
+    }
+  }
+
+  async #find(text, signal) {
+    const { id, queries } = readSession();
+    const request = { session: queries, session_id: id, n: LENGTH };
+    const typed = text.trim() !== "";
+    if (!typed && queries.length === 0) return [];
+    const { suggestions, query_id } = typed
+      ? await this.#service.complete({ ...request, prefix: text }, signal)
+      : await this.#service.suggest(request, signal);
+    this.#shown = { application: typed ? "complete" : "suggest", query_id };
+    return suggestions.map(({ text }) => ({ text }));
+  }
+
+  #opened() {
+    this.#place();
+    this.#tell({ action_name: "impression", ...this.#shown });
+  }
+
+  /** Right under the field, above everything else of the site. */
+  #place() {
+    const { left, bottom, width } = this.#input.getBoundingClientRect();
+    this.#list.togglePopover(true);
+    this.#list.style.setProperty("inset", `${bottom + DISTANCE}px auto auto ${left}px`);
+    this.#list.style.setProperty("width", `${width}px`);
+  }
+
+  /** As if the person had typed it and pressed Enter: scripts of the site hear of it. */
+  #choose(text, place) {
+    const input = this.#input;
+    const event_attributes = { position: { ordinal: place + 1 } };
+    this.#tell({ action_name: "click", ...this.#shown, event_attributes });
+    input.value = text;
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+    this.#combobox.close();
+    if (input.form !== null) input.form.requestSubmit();
+    else this.#searched(text);
+  }
+
+  #searched(text) {
+    if (addQuery(text)) this.#tell({ action_name: "search", message: text.trim() });
+  }
+
+  #tell(event) {
+    if (!this.#input.hasAttribute(EVENTS)) return;
+    this.#service.tell([{ ...event, session_id: readSession().id }]).catch(warn);
   }
 }
 
-function useStyle(root) {
-  if (!root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets.push(sheet);
+/** The site goes on without suggestions; its people need not know, its makers may. */
+function warn(error) {
+  if (error !== null) console.warn(`Suggestions: ${error.message}`);
 }
 
-async function find(service, text, signal) {
-  const { id, queries } = readSession();
-  const context = { session: queries, session_id: id, n: LENGTH };
-  if (text.trim()) return (await service.complete({ ...context, prefix: text }, signal)).suggestions;
-  if (queries.length === 0) return [];
-  return (await service.suggest(context, signal)).suggestions;
-}
-
-/** As if the person had typed it and pressed Enter: scripts of the site hear of it. */
-function choose(input, combobox, text) {
-  input.value = text;
-  input.dispatchEvent(new Event("input", { bubbles: true }));
-  input.dispatchEvent(new Event("change", { bubbles: true }));
-  combobox.close();
-  if (input.form !== null) input.form.requestSubmit();
-  else addQuery(text);
-}
-
-function recordSearches(input) {
-  input.form?.addEventListener("submit", () => addQuery(input.value), { capture: true });
-  input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && input.form === null && !event.defaultPrevented) addQuery(input.value);
-  });
-}
-
-/** Right under the field, above everything else of the site. */
-function place(list, input) {
-  const { left, bottom, width } = input.getBoundingClientRect();
-  list.togglePopover(true);
-  list.style.setProperty("inset", `${bottom + DISTANCE}px auto auto ${left}px`);
-  list.style.setProperty("width", `${width}px`);
-}
-
-for (const input of document.querySelectorAll(`input[${ATTRIBUTE}]`)) attach(input);
+for (const input of document.querySelectorAll(`input[${HOST}]`)) new Widget(input);

@@ -7,20 +7,27 @@ const NAME = "mtn-session";
 const GAP = 30 * 60 * 1000; // ms
 const MAX_QUERIES = 50; // as many as the service takes
 
-/** @returns {{id: string, queries: string[]}} */
+/** The one in progress, or a new one. @returns {{id: string, queries: string[]}} */
 export function readSession(now = Date.now()) {
   const kept = JSON.parse(sessionStorage.getItem(NAME));
   if (kept !== null && now - kept.at < GAP) return kept;
-  return { id: newId(), queries: [], at: now };
+  const begun = { id: newId(), queries: [], at: now };
+  sessionStorage.setItem(NAME, JSON.stringify(begun));
+  return begun;
 }
 
-/** Somebody searched for it. Twice in a row, as by the reload of a page, it counts once. */
+/**
+ * Somebody searched for it. Twice in a row, as by the reload of a page, it counts once.
+ *
+ * @returns {boolean} whether it is new
+ */
 export function addQuery(text, now = Date.now()) {
   const query = text.trim();
-  const session = readSession(now);
-  if (query && query !== session.queries.at(-1)) session.queries.push(query);
-  session.queries = session.queries.slice(-MAX_QUERIES);
-  sessionStorage.setItem(NAME, JSON.stringify({ ...session, at: now }));
+  const { id, queries } = readSession(now);
+  if (!query || query === queries.at(-1)) return false;
+  const kept = { id, queries: [...queries, query].slice(-MAX_QUERIES), at: now };
+  sessionStorage.setItem(NAME, JSON.stringify(kept));
+  return true;
 }
 
 /** 128 random bits; `crypto.randomUUID` is not there on sites without https. */

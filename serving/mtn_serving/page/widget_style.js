@@ -5,12 +5,13 @@
  */
 
 export const STYLE = `
-.mtn-suggest,
 .mtn-suggest * {
   all: unset;
 }
 
 .mtn-suggest {
+  all: initial;
+  color-scheme: inherit;
   position: fixed;
   display: block;
   box-sizing: border-box;
