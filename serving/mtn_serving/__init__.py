@@ -1,6 +1,7 @@
 """After fairseq: a trained model -> suggestions.
 
 suggester              sessions in, lists out: the class that everything else is for
+loading                opens the parts of a suggester
 pipeline               the way from sessions to lists, with parts that fit together
 bundle                 one folder that has all parts: written, opened, checked
 request                one session, and what the same person asked before it
@@ -26,6 +27,7 @@ fingerprints           texts that are known again and not kept
 text_pool              many texts in two arrays
 most_frequent          the most frequent of any range of numbers
 ranked_lists           many lists of numbers with their counts, in three arrays
+explanation            why a text is suggested, or why not; by without_queries and contributions
 kept_folder            folders of results: a header, checksums, whole or not at all
 array_folder           such folders of arrays, which open by memory map
 engine                 the door to a trained model

@@ -10,7 +10,7 @@ has the same methods, with torch and fairseq: for research, and for any checkpoi
 from functools import partial
 from operator import index
 from pathlib import Path
-from typing import Callable, Counter, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Callable, Counter, Iterator, List, Optional, Sequence
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.typed_sessions import SessionReader
@@ -22,21 +22,13 @@ from .conditions import Conditions
 from .display_rules import DEFAULT as DEFAULT_RULES
 from .display_rules import DisplayRules, read_rules
 from .engine import Engine, HistorySize
+from .loading import AnyPath, Loaded, PartPaths, load_bundle, load_parts
 from .next_queries import NextQueries
 from .pipeline import IN_TURN, Described, Pipeline, Suggestion, batches
 from .ranker import Ranker
 from .session_checks import Histories, History, Session, check_session
 
 __all__ = ["IN_TURN", "Described", "Suggester", "Suggestion", "batches"]
-
-AnyPath = Union[str, Path]
-
-
-class Loaded(NamedTuple):
-    """What a suggester answers with, replaced as one."""
-
-    pipeline: Pipeline
-    bundle: Optional[Bundle] = None  # that it was loaded from
 
 
 class Suggester:
@@ -105,14 +97,12 @@ class Suggester:
         """
         rules = partial(read_rules, min_users, block_list, explicit, personal_data)
         build = partial(Pipeline, without=without, beam=beam, unrelated=unrelated)
+        parts = PartPaths(model, data, counts, ranker, completion_ranker)
         load: Callable[[], Loaded]
         if bundle is None:
-            open_parts = partial(
-                _open_parts, model, data, counts, ranker, completion_ranker, cpu, verify
-            )
-            load = partial(_from_parts, open_parts, rules, build)
-        elif (model, data, counts, ranker, completion_ranker) == (None,) * 5:
-            load = partial(_from_bundle, Path(bundle), verify, threads, rules, build)
+            load = partial(load_parts, parts, verify, cpu, rules, build)
+        elif parts == PartPaths():
+            load = partial(load_bundle, Path(bundle), verify, threads, rules, build)
         else:
             raise InputError(
                 "a bundle has a model, counts and rankers of its own",
@@ -248,67 +238,3 @@ class Suggester:
         pipeline = self.pipeline
         for batch in batches(pipeline.requests(sessions, histories)):
             yield from pipeline.described(batch, held_back)
-
-
-Parts = Tuple[Optional[NextQueries], Optional[Engine], Optional[Ranker], Optional[CompletionRanker]]
-
-
-def _from_bundle(
-    folder: Path,
-    verify: bool,
-    threads: int,
-    rules: Callable[..., DisplayRules],
-    build: Callable[..., Pipeline],
-) -> Loaded:
-    bundle = Bundle.open(folder, verify)
-    pipeline = build(
-        bundle.table(), bundle.engine(threads), bundle.ranker(), rules=rules(base=bundle.rules())
-    )
-    if not bundle.is_current():
-        raise InputError("was replaced while it was read", "load it again", folder)
-    return Loaded(pipeline, bundle)
-
-
-def _from_parts(
-    open_parts: Callable[[], Parts],
-    rules: Callable[..., DisplayRules],
-    build: Callable[..., Pipeline],
-) -> Loaded:
-    may_be_shown = rules()  # refused before a model is loaded, which takes seconds
-    *parts, completion_ranker = open_parts()
-    return Loaded(build(*parts, rules=may_be_shown, completion_ranker=completion_ranker))
-
-
-def _open_parts(
-    model: Optional[AnyPath],
-    data: Optional[AnyPath],
-    counts: Optional[AnyPath],
-    ranker: Optional[AnyPath],
-    completion_ranker: Optional[AnyPath],
-    cpu: bool,
-    verify: bool,
-) -> Parts:
-    if (model is None) != (data is None):
-        raise InputError(
-            "a model is its checkpoint and the folder of its dictionary",
-            "give --model and --data together",
-        )
-    return (
-        None if counts is None else NextQueries.open(Path(counts), verify),
-        None if model is None else _trained(Path(model), Path(str(data)), cpu),
-        None if ranker is None else Ranker.load(Path(ranker)),
-        None if completion_ranker is None else CompletionRanker.load(Path(completion_ranker)),
-    )
-
-
-def _trained(model: Path, data: Path, cpu: bool) -> Engine:
-    """Imported only here: torch and fairseq take seconds, and counts alone do not need them."""
-    try:
-        from .torch_engine.trained_model import TrainedModel
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"a checkpoint needs {error.name}, which is not installed",
-            "install the whole project, or give a bundle of mtn-export",
-            model,
-        ) from None
-    return TrainedModel.load(model, data, cpu)

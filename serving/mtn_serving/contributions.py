@@ -1,0 +1,58 @@
+"""What moved a ranker most: the part of each feature in the score of one candidate.
+
+LightGBM works them out (SHAP values of trees). The ranker of a bundle is a graph, which cannot; its
+folder has LightGBM's own file beside it, for where LightGBM is installed.
+"""
+
+from typing import Any, NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from mtn_preprocess.errors import InputError
+
+from .ranker import TREES, Ranker, read_lightgbm
+
+MAX_CONTRIBUTIONS = 8
+
+
+class Contribution(NamedTuple):
+    feature: str  # of `features.NAMES`
+    value: Optional[float]  # of the feature; None where there is nothing to know
+    amount: float  # that it adds to the log-odds of the probability
+
+
+Found = Tuple[Optional[Tuple[Contribution, ...]], Optional[str]]  # or the reason why there are none
+
+
+def contributions_of(ranker: Optional[Ranker], features: Optional[np.ndarray]) -> Found:
+    """The largest ones, largest first.
+
+    Args:
+        features: (features,) of one candidate; None for what is none
+    """
+    if ranker is None:
+        return None, "there is no ranker"
+    if features is None:
+        return None, "the ranker was not asked: it is no candidate that may be shown"
+    try:
+        learner = _lightgbm_of(ranker)
+    except InputError as error:
+        return None, str(error)
+    parts = learner.predict(features[None], pred_contrib=True)[0, :-1]  # the last is the average
+    amounts = ranker.calibration.slope * parts
+    largest = np.argsort(-np.abs(amounts), kind="stable")[:MAX_CONTRIBUTIONS].tolist()
+    return tuple(
+        Contribution(ranker.names[each], _known(features[each]), float(amounts[each]))
+        for each in largest
+        if amounts[each] != 0
+    ), None
+
+
+def _lightgbm_of(ranker: Ranker) -> Any:
+    if TREES not in ranker.facts.get("files", ()):
+        return ranker.learner
+    return read_lightgbm(ranker.header.parent, ranker.kind, ranker.facts)
+
+
+def _known(value: float) -> Optional[float]:
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,264 @@
+"""Why a text is suggested for a session, or why it is not.
+
+    sources         which of them have it, and where
+    counts          how often people asked it, after what, and how many people
+    queries         which query of the session mattered: the list without each of them
+    contributions   what moved the ranker most
+
+Whatever engine runs the model: it is asked for beams and scores only.
+"""
+
+from itertools import chain
+from typing import (
+    Any,
+    Container,
+    Counter,
+    Dict,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
+
+import numpy as np
+
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.typed_queries import in_lower_case
+
+from .candidates import BEAM, COUNTS, EDITS, FIELD_OF, HISTORY, SESSION, Candidate, gather
+from .contributions import Contribution, contributions_of
+from .display_rules import OwnText
+from .edits import KINDS
+from .features import NAMES
+from .history import past_of
+from .list_rules import UNRELATED, arrange
+from .next_queries import NextQueries
+from .pipeline import Described, Pipeline, Suggestion
+from .request import Request
+from .session_checks import History, Session, check_session
+from .without_queries import (
+    WithoutQuery,
+    log_probabilities,
+    place_in_list,
+    shortened,
+    without_queries,
+)
+
+# Why a text is not in the list, besides `display_rules.REASONS` and `list_rules.UNRELATED`.
+LAST_QUERY = "the last query"  # nobody asks it next
+NO_CANDIDATE = "no candidate"  # no source has it
+MADE_UP = "made up"  # nobody asked it; see `list_rules`
+
+
+class InSource(NamedTuple):
+    source: str  # of `candidates.SOURCES`
+    place: Optional[int]  # among the source's candidates, from 1; None for edits
+    how: str  # in words
+
+
+class AfterContext(NamedTuple):
+    """How often it was asked right after the last query, the last two, …"""
+
+    context: Tuple[str, ...]
+    times: int
+    of: int  # times that anything was asked there
+    people: Optional[int]  # who asked it there; None where people are not known
+
+
+class Counted(NamedTuple):
+    """In the training text."""
+
+    asked: int  # times, after anything and first in a session
+    people: Optional[int]  # who asked it; None where people are not known
+    too_few_people: bool  # somebody asked it, but it is not in the table: too few people did
+    after: Tuple[AfterContext, ...]  # the last query first; contexts that were seen in training
+
+
+class Scored(NamedTuple):
+    """By the model."""
+
+    log_probability: float
+    place: Optional[int]  # among the candidates that may be shown, from 1; None if it is none
+
+
+class Explanation(NamedTuple):
+    text: str  # as it is shown
+    query: str  # as prepared text has it
+    place: Optional[int]  # in the list, from 1; None where it is not in it
+    score: Optional[float]
+    rule: Optional[str]  # of its place
+    missing: Optional[str]  # why it is not in the list; None for what is
+    sources: Tuple[InSource, ...]
+    counts: Optional[Counted]  # None without a table
+    model: Optional[Scored]  # None without a model
+    queries: Tuple[WithoutQuery, ...]  # the last 10, in their order; none if there is only one
+    most_important: Optional[str]  # the query without which it falls most; None if it never falls
+    contributions: Optional[Tuple[Contribution, ...]]  # to the ranker's score, largest first
+    no_contributions: Optional[str]  # why there are none
+
+    def as_dict(self) -> Dict[str, Any]:
+        """For JSON."""
+        return _plain(self)
+
+
+def explain(
+    pipeline: Pipeline,
+    session: Session,
+    suggestion: Union[str, Suggestion],
+    history: Optional[History] = None,
+) -> Explanation:
+    """Args:
+    session, history: as for `Suggester.suggest`
+    suggestion: of its list, or any text that somebody misses in it
+    """
+    check_session(session)
+    (request,) = pipeline.requests([session], [history])
+    candidates = {each.text: each for each in _candidates(pipeline, request)}
+    query = _read(pipeline, suggestion, candidates)
+    requests = [request, *shortened(request)]
+    described = pipeline.described(requests)
+    whole, row = described[0], _row(described[0], query)
+    places = [place_in_list(pipeline, each, query) for each in described]
+    here = places[0]
+    likely = log_probabilities(pipeline, requests, query)
+    queries = without_queries(request, places, likely)
+    most = max(queries, key=lambda each: each.share, default=None)
+    candidate = candidates.get(query)
+    features = None if row is None else whole.features[row]
+    contributions, no_contributions = contributions_of(pipeline.ranker, features)
+    return Explanation(
+        pipeline.shown(Suggestion(query, 0.0, "", "", query), session).text,
+        query,
+        here and here.place,
+        here and here.score,
+        here and here.rule,
+        None if here else _missing(pipeline, request, query, candidate, whole),
+        () if candidate is None else tuple(_sources(candidate, pipeline.sources)),
+        None if pipeline.table is None else _counted(pipeline.table, request.session, query),
+        None if likely[0] is None else Scored(likely[0], _place_by_model(whole, row)),
+        queries,
+        most.query if most is not None and most.share > 0 else None,
+        contributions,
+        no_contributions,
+    )
+
+
+def _read(
+    pipeline: Pipeline, suggestion: Union[str, Suggestion], candidates: Container[str]
+) -> str:
+    """As prepared text has it. Text that is so already (a mask, say) would be read as other text.
+
+    Args:
+        candidates: texts that are known to be so
+    """
+    if isinstance(suggestion, Suggestion):
+        return suggestion.query
+    if not isinstance(suggestion, str):
+        raise TypeError(f"a suggestion is text, not {type(suggestion).__name__}")
+    as_it_is, table = in_lower_case(suggestion), pipeline.table
+    if as_it_is in candidates or (table is not None and table.queries.find(as_it_is) is not None):
+        return as_it_is
+    query = in_lower_case(pipeline.reader.query(suggestion))
+    if not query:
+        raise InputError("a suggestion without a word", "give what was suggested, or might be")
+    return query
+
+
+def _candidates(pipeline: Pipeline, request: Request) -> List[Candidate]:
+    """All of them, also what may not be shown."""
+    beam: Sequence[str] = ()
+    if pipeline.beam is not None and pipeline.trained is not None:
+        line = request.fitted(pipeline.model_reads).line
+        (beam,) = pipeline.beam(pipeline.trained.sources([line]))
+    past = past_of(request.history, request.session[-1])
+    return gather(request.session, pipeline.table, beam, pipeline.sources, past)
+
+
+def _row(described: Described, query: str) -> Optional[int]:
+    texts = [each.text for each in described.candidates]
+    return texts.index(query) if query in texts else None
+
+
+def _place_by_model(described: Described, row: Optional[int]) -> Optional[int]:
+    if row is None:
+        return None
+    return int(described.features[row, NAMES.index("model_place")]) + 1
+
+
+def _missing(
+    pipeline: Pipeline,
+    request: Request,
+    query: str,
+    candidate: Optional[Candidate],
+    described: Described,
+) -> str:
+    if query == in_lower_case(request.session[-1]):
+        return LAST_QUERY
+    if candidate is None:
+        return NO_CANDIDATE
+    row = _row(described, query)
+    if row is None:
+        held_back: Counter[str] = Counter()
+        own = OwnText(request.session, chain.from_iterable(request.history))
+        pipeline.display.shown([candidate], own, held_back)
+        return next(iter(held_back))
+    return UNRELATED if arrange(described.features, [row], unrelated=True) else MADE_UP
+
+
+def _sources(candidate: Candidate, sources: Sequence[str]) -> Iterator[InSource]:
+    for source in sources:
+        place = getattr(candidate, FIELD_OF[source])
+        if place is None:
+            continue
+        if source == EDITS:
+            yield InSource(source, None, _EDITS[KINDS[place]])
+        elif source == SESSION:
+            yield InSource(source, place - 1, f"asked in this session, {place} queries ago")
+        else:
+            yield InSource(source, place + 1, _HOW[source])
+
+
+_HOW = {
+    HISTORY: "this person asked it in earlier sessions",
+    COUNTS: "people asked it next",
+    BEAM: "a hypothesis of the model",
+}
+_EDITS = {
+    "drop": "the last query with a word dropped",
+    "change": "the last query, changed as people change others",
+    "earlier words": "the last query with words of the query before",
+    "asked": "a query that people ask, with words of the session",
+}
+
+
+def _counted(table: NextQueries, session: Sequence[str], query: str) -> Counted:
+    number = table.queries.find(query)
+    after = tuple(
+        _after(table, context, tuple(session[-length:]), number)
+        for length, context in enumerate(table.contexts(session), 1)
+    )
+    asked = 0 if number is None else int(table.asked[number])
+    people = None
+    if table.has_users:
+        people = 0 if number is None else table.users_of(number)
+    return Counted(asked, people, number is None and table.was_left_out(query), after)
+
+
+def _after(
+    table: NextQueries, context: int, queries: Tuple[str, ...], number: Optional[int]
+) -> AfterContext:
+    items, counts = table.followers[context]
+    here = np.flatnonzero(items == number) if number is not None else np.empty(0, np.int64)
+    people = None
+    if table.follower_users is not None:
+        people = int(table.follower_users[context][1][here].sum())
+    return AfterContext(queries, int(counts[here].sum()), int(counts.sum()), people)
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "_asdict"):
+        return {name: _plain(each) for name, each in value._asdict().items()}
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value

@@ -1,0 +1,92 @@
+"""Which query of a session matters for a suggestion: the list without each of them."""
+
+from typing import List, NamedTuple, Optional, Sequence, Tuple
+
+from .pipeline import IN_TURN, Described, Pipeline
+from .request import Request
+
+MAX_QUERIES = 10  # that are left out, the latest: each costs as much as a list
+
+
+class Place(NamedTuple):
+    """In a list."""
+
+    place: int  # from 1
+    score: float
+    rule: str
+
+    @property
+    def worth(self) -> float:
+        """A probability; without a ranker, the reciprocal of the place."""
+        return 1 / self.place if self.rule == IN_TURN else self.score
+
+
+class WithoutQuery(NamedTuple):
+    """The list for the session without one of its queries."""
+
+    query: str
+    place: Optional[int]  # in that list, from 1; None where it is not in it
+    score: Optional[float]
+    log_probability: Optional[float]  # by the model
+    share: float  # of what all queries bring, from 0 to 1; see `_shares`
+
+
+def shortened(request: Request) -> List[Request]:
+    """The request without each of its last MAX_QUERIES queries; none if there is only one."""
+    queries = request.session
+    if len(queries) == 1:
+        return []
+    places = range(max(len(queries) - MAX_QUERIES, 0), len(queries))
+    return [request._replace(session=queries[:i] + queries[i + 1 :]) for i in places]
+
+
+def place_in_list(pipeline: Pipeline, described: Described, query: str) -> Optional[Place]:
+    candidates = described.candidates
+    if pipeline.ranker is None:
+        listed = [(row, float(-row), IN_TURN) for row in range(len(candidates))]
+    elif candidates:
+        ranked = pipeline.ranker.order(described.features, pipeline.unrelated)
+        listed = [(each.row, each.probability, each.rule) for each in ranked]
+    else:
+        listed = []
+    for place, (row, score, rule) in enumerate(listed, 1):
+        if candidates[row].text == query:
+            return Place(place, score, rule)
+    return None
+
+
+def log_probabilities(
+    pipeline: Pipeline, requests: Sequence[Request], query: str
+) -> List[Optional[float]]:
+    """By the model; also of what no source has."""
+    if pipeline.trained is None:
+        return [None] * len(requests)
+    lines = [request.fitted(pipeline.model_reads).line for request in requests]
+    scores = pipeline.trained.scores(pipeline.trained.sources(lines), [[query]] * len(lines))
+    return [float(each.log_probability[0]) for each in scores]
+
+
+def without_queries(
+    request: Request, places: Sequence[Optional[Place]], likely: Sequence[Optional[float]]
+) -> Tuple[WithoutQuery, ...]:
+    """Args:
+    places, likely: of one text, with the whole session and then without each query
+    """
+    return tuple(
+        WithoutQuery(query, place and place.place, place and place.score, probability, share)
+        for query, place, probability, share in zip(
+            request.session[-MAX_QUERIES:], places[1:], likely[1:], _shares(places, likely)
+        )
+    )
+
+
+def _shares(places: Sequence[Optional[Place]], likely: Sequence[Optional[float]]) -> List[float]:
+    """By how much a text falls without each query, as a share of all falls.
+
+    What is not in the list cannot fall there: it falls as the model finds it less likely.
+    """
+    worth = [place.worth if place else 0.0 for place in places]
+    if places[0] is None:
+        worth = [each or 0.0 for each in likely]
+    falls = [max(worth[0] - each, 0.0) for each in worth[1:]]
+    return [fall / sum(falls) if fall else 0.0 for fall in falls]
