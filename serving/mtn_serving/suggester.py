@@ -10,7 +10,7 @@ has the same methods, with torch and fairseq: for research, and for any checkpoi
 from functools import partial
 from operator import index
 from pathlib import Path
-from typing import Callable, Counter, Iterator, List, Optional, Sequence
+from typing import Callable, Counter, Iterator, List, Optional, Sequence, Union
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.typed_sessions import SessionReader
@@ -22,6 +22,7 @@ from .conditions import Conditions
 from .display_rules import DEFAULT as DEFAULT_RULES
 from .display_rules import DisplayRules, read_rules
 from .engine import Engine, HistorySize
+from .explanation import Explanation, explain
 from .loading import AnyPath, Loaded, PartPaths, load_bundle, load_parts
 from .next_queries import NextQueries
 from .pipeline import IN_TURN, Described, Pipeline, Suggestion, batches
@@ -227,6 +228,20 @@ class Suggester:
         if index(n) < 1:
             raise InputError(f"{n} completions were asked for", "ask for at least 1")
         return completion_lists(self.pipeline, sessions, prefixes, n, histories, held_back)
+
+    def explain(
+        self,
+        session: Session,
+        suggestion: Union[str, Suggestion],
+        history: Optional[History] = None,
+    ) -> Explanation:
+        """Why it is in the list of a session, or why it is not.
+
+        Args:
+            session, history: as of `suggest`
+            suggestion: of the list, or any text
+        """
+        return explain(self.pipeline, session, suggestion, history)
 
     def describe(
         self,

@@ -14,6 +14,7 @@ from mtn_preprocess.files.standard_streams import standard_input, standard_outpu
 
 from ..request import as_line, has_query
 from ..suggester import Suggester
+from .explanation_text import explanation_lines
 from .personal_pairs import PersonalPairs
 from .suggester_flags import add_suggester_flags, say_held_back, suggester_of
 
@@ -46,6 +47,22 @@ def answer_lines(suggester: Suggester, lines: Iterable[str], nbest: int, out: Te
         for each in suggester.suggest(line, nbest):
             out.write(f"{each.score:.4f}\t{each.source}\t{each.rule}\t{each.text}\n")
         out.write("\n")
+        out.flush()
+
+
+def explain_lines(suggester: Suggester, lines: Iterable[str], text: str, out: TextIO) -> None:
+    """Why the text is suggested for each session, or why it is not."""
+    for line in lines:
+        for each in explanation_lines(suggester.explain(line, text)):
+            out.write(f"{each}\n")
+        out.write("\n")
+        out.flush()
+
+
+def explain_in_json(suggester: Suggester, lines: Iterable[str], text: str, out: TextIO) -> None:
+    for line in lines:
+        answer = suggester.explain(line, text).as_dict()
+        out.write(json.dumps(answer, ensure_ascii=False) + "\n")
         out.flush()
 
 
@@ -101,6 +118,12 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         help="answer this one: 'paris hotels <q> london', with earlier sessions of the same person "
         "'rome <session> paris hotels <q> london'; may be repeated",
     )
+    add(
+        "--explain",
+        metavar="TEXT",
+        help="instead of a list, print why this text is in it or is not: sources, counts, which "
+        "query of the session mattered, what moved the ranker; with --session",
+    )
     add("--nbest", type=at_least_1, default=10, metavar="N", help="at most (default: %(default)s)")
     add(
         "--json",
@@ -117,6 +140,8 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         parser.error("give --test or --session, not both")
     if args.test is not None and args.json:
         parser.error("--json answers lines, and mtn-evaluate reads what --test prints: give one")
+    if args.explain is not None and args.session is None:
+        parser.error("--explain is for one session: give --session")
     if args.test is None and args.no_history:
         parser.error("--no-history is for --test: give sessions without <session>")
     if args.unrelated and args.ranker is None:
@@ -128,7 +153,10 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
             answer_test(suggester, args.test, args.nbest, out, not args.no_history)
             return
         lines = typed_lines() if args.session is None else args.session
-        if args.json:
+        if args.explain is not None:
+            explain_all = explain_in_json if args.json else explain_lines
+            explain_all(suggester, lines, args.explain, out)
+        elif args.json:
             answer_in_json(suggester, lines, args.nbest, out)
         else:
             if args.session is None:

@@ -194,6 +194,6 @@ def _explain_batch(asks: List[Explain]) -> List[Any]:
 
 def _explain(ask: Explain) -> Any:
     try:
-        return ask.bundle.suggester.explain(ask.session, ask.suggestion, ask.history)
+        return ask.bundle.suggester.explain(ask.session, ask.suggestion, ask.history).as_dict()
     except Exception as error:
         return Failed(error)
