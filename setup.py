@@ -31,6 +31,9 @@ setup(
         # Upstream fairseq still uses np.float and np.int, which numpy 1.24 removed.
         'numpy>=1.21.3,<1.24; python_version < "3.11"',
         'numpy>=1.23.2; python_version >= "3.11"',
+        # Python 3.9 has onnxruntime up to 1.19 and onnx up to 1.19; Python 3.8 serves by torch only.
+        'onnx>=1.16; python_version >= "3.9"',
+        'onnxruntime>=1.19; python_version >= "3.9"',
         "sacrebleu>=2.0",
         "sentencepiece>=0.1.97",
         "torch>=1.12",

@@ -9,10 +9,11 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.level_sizes import fit
 
 from .batching import ALIKE, Batching, like_shapes_together
 from .flat_lines import FlatLines, TokenLines, pieces, read_lines
-from .session_shapes import Shapes, fit, measure
+from .session_shapes import Shapes, measure
 
 logger = logging.getLogger(__name__)
 

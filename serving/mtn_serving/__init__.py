@@ -31,7 +31,9 @@ explanation            why a text is suggested, or why not; by without_queries a
 kept_folder            folders of results: a header, checksums, whole or not at all
 array_folder           such folders of arrays, which open by memory map
 engine                 the door to a trained model
-torch_engine           the plugin in that door: the only part that imports torch and fairseq
+onnx_engine            an exported model in that door: numpy and onnxruntime only
+torch_engine           the plugin in that door
+export                 a checkpoint -> what onnx_engine runs; like torch_engine, it imports torch
 service                suggestions and completions over HTTP; `page` is what a browser sees
 commands               mtn-count-next, mtn-fit-ranker, mtn-suggest; mtn-yardstick, the baselines
 """

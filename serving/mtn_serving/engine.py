@@ -1,6 +1,8 @@
 """The door to a trained model: what suggesting needs of it, whoever runs it.
 
-`torch_engine` is the plugin itself: any checkpoint of any architecture.
+`torch_engine` is the plugin itself: any checkpoint of any architecture. `onnx_engine` runs what
+`export` makes of `mtn` and `transformer_session`, without torch and fairseq; it also completes what
+is being typed.
 """
 
 from pathlib import Path

@@ -107,7 +107,18 @@ ALLOWED = {
     ),
     # after fairseq
     "mtn_serving": (*COMMANDS, "mtn_evaluation", "numpy", "lightgbm"),
-    # the one door to the plugin
+    # an exported model, without torch
+    "mtn_serving.onnx_engine": (*TEXT_LAYER, "mtn_serving.engine", "numpy", "onnxruntime"),
+    # the two doors to the plugin
+    "mtn_serving.export": (
+        *TEXT_LAYER,
+        *TORCH,
+        "mtn_serving.onnx_engine",
+        "mtn_fairseq",
+        "fairseq",
+        "onnx",
+        "onnxruntime",
+    ),
     "mtn_serving.torch_engine": (
         *TEXT_LAYER,
         *TORCH,

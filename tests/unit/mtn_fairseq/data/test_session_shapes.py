@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtn_fairseq.data.flat_lines import FlatLines
-from mtn_fairseq.data.session_shapes import fit, measure
+from mtn_fairseq.data.session_shapes import measure
+from mtn_preprocess.text.level_sizes import fit
 
 EOS, Q, SESSION, UNIT3 = 2, 4, 5, 6
 SEPARATORS = [Q, SESSION, UNIT3]

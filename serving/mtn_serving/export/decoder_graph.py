@@ -1,0 +1,59 @@
+"""The decoder as one graph: prefixes of next queries -> how likely each next word is.
+
+Prefixes are a tree: a node per prefix, which sees its ancestors. So a beam search never moves what
+is remembered of its hypotheses, and many candidates are scored by the same graph. B sessions, N new
+nodes, P nodes that were computed before, T tokens of a source, V words, C channels, H heads.
+"""
+
+from typing import Any
+
+from .graph import INTEGER, Graph
+from .layers import Past, Source, decoder_layer
+from .pointer_graph import copied_and_generating
+
+
+def decoder_graph(model: Any) -> Graph:
+    graph, decoder = Graph(), model.decoder
+    attention = decoder.layers[0].self_attn
+    heads, head_size = attention.num_heads, attention.head_dim
+    x = graph.input("nodes", ["B", "N", attention.embed_dim])
+    x = graph.norm(x, decoder.layernorm_embedding)
+    bias = graph.input("bias", ["B", heads, "N", "P+N"])
+    source_bias = graph.input("source_bias", ["B", heads, "N", "T"])
+    activation = str(decoder.cfg.activation_fn)
+    for number, layer in enumerate(decoder.layers):
+        shape, source_shape = ["B", heads, "P", head_size], ["B", heads, "T", head_size]
+        past = Past(*(graph.input(f"past_{kind}_{number}", shape) for kind in ("key", "value")))
+        key, value = (
+            graph.input(f"source_{kind}_{number}", source_shape) for kind in ("key", "value")
+        )
+        x, present = decoder_layer(
+            graph, layer, x, bias, past, Source(key, value, source_bias), activation
+        )
+        for kind, value in zip(("key", "value"), present):
+            graph.output(f"present_{kind}_{number}", value, ["B", heads, "P+N", head_size])
+    features = graph.norm(x, decoder.layer_norm)
+    _add_output_layer(graph, decoder, features)
+    return graph
+
+
+def _add_output_layer(graph: Graph, decoder: Any, features: str) -> None:
+    """The best words of each node, and the log probabilities of wanted ones; with a pointer, those
+    of generating them."""
+    layer = decoder.output_projection
+    words = graph.op(
+        "LogSoftmax", graph.linear(features, layer.weight, layer.bias), axis=-1
+    )  # (B, N, V)
+    best, which = graph.ops(
+        "TopK", words, graph.input("best", [1], INTEGER), outputs=2, axis=-1, largest=1, sorted=0
+    )
+    wanted = graph.op(
+        "GatherElements", words, graph.input("wanted", ["B", "N", "M"], INTEGER), axis=2
+    )
+    if decoder.pointer is not None:
+        copied, generating = copied_and_generating(graph, decoder.pointer, features)
+        best, wanted = (graph.op("Add", each, generating) for each in (best, wanted))
+        graph.output("copied", copied, ["B", "N", "W"])
+    graph.output("best_scores", best, ["B", "N", "K"])
+    graph.output("best_words", which, ["B", "N", "K"], INTEGER)
+    graph.output("wanted_scores", wanted, ["B", "N", "M"])

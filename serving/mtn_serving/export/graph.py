@@ -1,0 +1,121 @@
+"""An ONNX graph, put together node by node; values are known by their names."""
+
+from pathlib import Path
+from typing import Any, List, Optional, Sequence, Union
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from torch import Tensor
+
+Shape = Sequence[Union[int, str]]  # numbers, and names of sizes that vary
+
+FLOAT, INTEGER = TensorProto.FLOAT, TensorProto.INT64
+OPSET = 17  # the first with LayerNormalization; onnxruntime 1.19, the last for Python 3.9, reads it
+_IR_VERSION = 8
+_MICROSOFT = "com.microsoft"  # operators that every onnxruntime has beside those of ONNX
+
+
+class Graph:
+    def __init__(self) -> None:
+        self._nodes: List[onnx.NodeProto] = []
+        self._weights: List[onnx.TensorProto] = []
+        self._inputs: List[onnx.ValueInfoProto] = []
+        self._outputs: List[onnx.ValueInfoProto] = []
+
+    def input(self, name: str, shape: Shape, kind: int = FLOAT) -> str:
+        self._inputs.append(helper.make_tensor_value_info(name, kind, shape))
+        return name
+
+    def output(self, name: str, value: str, shape: Shape, kind: int = FLOAT) -> None:
+        self._nodes.append(helper.make_node("Identity", [value], [name]))
+        self._outputs.append(helper.make_tensor_value_info(name, kind, shape))
+
+    def weights(self, array: Union[Tensor, np.ndarray, Sequence[int]]) -> str:
+        """A constant: numbers in single precision, or sizes and the like as integers."""
+        numbers = array.detach().numpy() if isinstance(array, Tensor) else np.asarray(array)
+        numbers = numbers.astype(np.float32 if numbers.dtype.kind == "f" else np.int64, order="C")
+        name = f"weights_{len(self._weights)}"
+        self._weights.append(numpy_helper.from_array(numbers, name))
+        return name
+
+    def op(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
+        """A node with one output."""
+        return self.ops(kind, *inputs, outputs=1, domain=domain, **attributes)[0]
+
+    def ops(
+        self, kind: str, *inputs: str, outputs: int, domain: str = "", **attributes: Any
+    ) -> List[str]:
+        names = [f"{kind}_{len(self._nodes)}_{place}" for place in range(outputs)]
+        name = f"{kind}_{len(self._nodes)}"
+        node = helper.make_node(kind, inputs, names, name=name, domain=domain, **attributes)
+        self._nodes.append(node)
+        return names
+
+    def split(self, x: str, sizes: Sequence[int], axis: int) -> List[str]:
+        return self.ops("Split", x, self.weights(sizes), outputs=len(sizes), axis=axis)
+
+    def reshape(self, x: str, shape: Sequence[int]) -> str:
+        """0: as it is; -1: what is left"""
+        return self.op("Reshape", x, self.weights(shape))
+
+    def linear(self, x: str, weight: Tensor, bias: Optional[Tensor] = None) -> str:
+        """(…, I) -> (…, O), by torch's weight (O, I)"""
+        x = self.op("MatMul", x, self.weights(weight.t()))
+        return x if bias is None else self.op("Add", x, self.weights(bias))
+
+    def norm(self, x: str, norm: Any) -> str:
+        """torch's norm; x itself where it is None"""
+        if norm is None:
+            return x
+        scale, shift = self.weights(norm.weight), self.weights(norm.bias)
+        return self.op("LayerNormalization", x, scale, shift, axis=-1, epsilon=norm.eps)
+
+    def attention(
+        self, heads: int, query: str, key: str, value: str, bias: str, *past: str
+    ) -> List[str]:
+        """softmax(Q Kᵀ / √d + bias) V, by one node: in small models, nodes are the cost.
+
+        Args:
+            query: (B, N, C)
+            key, value: (B, N, C), or (B, H, S, C/H) of something that does not grow
+            bias: (B, H, N, S); onnxruntime 1.19 does not heed masks, nor a bias for all heads
+            past: earlier keys and values (B, H, P, C/H); then longer ones are the second and third
+                result
+        """
+        inputs = [query, key, value, "", "", bias, *past]
+        return self.ops(
+            "MultiHeadAttention",
+            *inputs,
+            outputs=3 if past else 1,
+            domain=_MICROSOFT,
+            num_heads=heads,
+        )
+
+    def microsoft(self, kind: str, *inputs: str) -> str:
+        return self.op(kind, *inputs, domain=_MICROSOFT)
+
+    def save(self, path: Path) -> None:
+        """Two files: the graph, and its weights, which are mapped when it is opened."""
+        graph = helper.make_graph(
+            self._nodes, path.stem, self._inputs, self._outputs, self._weights
+        )
+        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(_MICROSOFT, 1)]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION)
+        save_model(model, path)
+
+
+def save_model(model: onnx.ModelProto, path: Path) -> None:
+    onnx.save_model(
+        model,
+        str(path),
+        save_as_external_data=True,
+        all_tensors_to_one_file=True,
+        location=weights_of(path),
+        size_threshold=1024,
+    )
+
+
+def weights_of(path: Path) -> str:
+    """The name of the file beside a graph that has its weights."""
+    return f"{path.stem}.weights"

@@ -1,0 +1,231 @@
+"""The likeliest next queries: the hypotheses of the plugin's beam search.
+
+A search grows a tree of prefixes per session (see `decoder`). It ends when nothing unfinished is
+likelier than the hypotheses that it would return (`mtn_fairseq.generation.ended_hypotheses`).
+B sessions are still searched, R hypotheses each, P nodes of their trees are computed.
+"""
+
+from typing import List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from .decoder import Decoder, Step
+from .encoder import Encoded
+from .model_files import Feed
+from .typed_start import Continuations, Start
+from .vocabulary import END, PAD, UNKNOWN, Vocabulary
+
+_MORE = 3  # of the best words that are asked for, these are none: </s>, <pad>, <unk>
+
+
+class Hypothesis(NamedTuple):
+    columns: Tuple[int, ...]  # of its words, without the end
+    log_probability: float  # of the words and the end
+
+    @property
+    def score(self) -> float:
+        """By which hypotheses are ranked: per token, the end counted"""
+        return self.log_probability / (len(self.columns) + 1)
+
+
+def search(
+    decoder: Decoder,
+    vocabulary: Vocabulary,
+    encoded: Encoded,
+    beam: int,
+    max_words: int,
+    starts: Sequence[Start],
+) -> List[List[Hypothesis]]:
+    """The hypotheses of each session, best first.
+
+    Args:
+        max_words: that are added to a start
+        starts: what the hypotheses of each session begin with; at least one word is added
+    """
+    found = _Ended(starts, beam)
+    live = np.arange(len(starts))  # (B,) numbers of the sessions that are searched
+    past, seen, so_far = _read_given_words(decoder, encoded, starts)
+    words = np.array([[(END, *start.columns)[-1:]] for start in starts])  # (B, R, words added + 1)
+    given = np.array([[len(start.columns)] for start in starts])  # (B, 1)
+    typed = _Typed.of(starts, encoded, vocabulary)
+    for added in range(max_words + 1):
+        rows = words.shape[1]
+        itself = np.broadcast_to(np.eye(rows, dtype=bool), (len(live), rows, rows))
+        visible = np.concatenate([seen, itself], 2)
+        position = np.broadcast_to(given + added, (len(live), rows))
+        ends = np.full((len(live), rows, 1), END)
+        wanted = ends if typed is None else np.concatenate([ends, typed.columns()], 2)
+        step = decoder.step(
+            encoded, words[:, :, -1], position, visible, past, 2 * beam + _MORE, wanted
+        )
+        if added:
+            ended = so_far + step.wanted[:, :, 0]
+            found.add(live, words, ended if typed is None else typed.only_whole(ended))
+        if added == max_words:
+            break
+
+        # The best of each session, (B, beam): the word, and the row it goes on from.
+        columns, scores = _continuations(step, wanted, typed)
+        total = (so_far[:, :, None] + scores).reshape(len(live), -1)
+        place = _largest(total, beam)
+        so_far = np.take_along_axis(total, place, 1)
+        row = place // columns.shape[2]
+        word = np.take_along_axis(columns.reshape(len(live), -1), place, 1)
+
+        going_on = np.flatnonzero(so_far[:, 0] > found.least_wanted(live))
+        if not len(going_on):
+            break
+        past = step.past
+        if len(going_on) < len(live):
+            live, given, visible, words, so_far, row, word = (
+                part[going_on] for part in (live, given, visible, words, so_far, row, word)
+            )
+            encoded = encoded.only(going_on)
+            past = {name: array[going_on] for name, array in past.items()}
+            typed = typed and typed.only(going_on)
+        seen = np.take_along_axis(visible, row[:, :, None], 1)
+        words = np.concatenate([np.take_along_axis(words, row[:, :, None], 1), word[:, :, None]], 2)
+        typed = typed and typed.behind(row, word)
+    return found.ranked()
+
+
+def _read_given_words(
+    decoder: Decoder, encoded: Encoded, starts: Sequence[Start]
+) -> Tuple[Optional[Feed], np.ndarray, np.ndarray]:
+    """All given words but the last, by one step.
+
+    Returns:
+        what is remembered of these P nodes, which of them the last one sees (B, 1, P), and the log
+        probability of all given words (B, 1)
+    """
+    longest = max(len(start.columns) for start in starts)
+    count = np.array([len(start.columns) for start in starts])
+    seen = np.arange(longest) < count[:, None]
+    if not longest:
+        return None, seen[:, None], np.zeros((len(starts), 1))
+    chain = np.full((len(starts), longest + 1), PAD)
+    chain[:, 0] = END
+    for row, start in zip(chain, starts):
+        row[1 : len(start.columns) + 1] = start.columns
+    visible = np.broadcast_to(np.tri(longest, dtype=bool), (len(starts), longest, longest))
+    position = np.broadcast_to(np.arange(longest), seen.shape)
+    step = decoder.step(encoded, chain[:, :-1], position, visible, None, 1, chain[:, 1:, None])
+    scores = np.where(seen, step.wanted[:, :, 0], 0)
+    return step.past, seen[:, None], scores.sum(1, keepdims=True)
+
+
+def _continuations(
+    step: Step, wanted: np.ndarray, typed: Optional["_Typed"]
+) -> Tuple[np.ndarray, np.ndarray]:
+    """Words that go on, (B, R, K), and their log probabilities."""
+    columns = step.columns
+    is_word = (columns != END) & (columns != PAD) & (columns != UNKNOWN)
+    scores = np.where(is_word, step.scores, -np.inf)
+    if typed is None:
+        return columns, scores
+    limited = typed.is_open[:, :, None]
+    fits = limited & (wanted[:, :, 1:] != PAD)
+    return (
+        np.concatenate([columns, wanted[:, :, 1:]], 2),
+        np.concatenate(
+            [
+                np.where(limited, -np.inf, scores),
+                np.where(fits, step.wanted[:, :, 1:], -np.inf),
+            ],
+            2,
+        ),
+    )
+
+
+def _largest(scores: np.ndarray, count: int) -> np.ndarray:
+    """(B, S) -> (B, count): the places of the largest, in order"""
+    if count < scores.shape[1]:
+        places = np.argpartition(-scores, count - 1, 1)[:, :count]
+        order = np.argsort(-np.take_along_axis(scores, places, 1), 1, kind="stable")
+        return np.take_along_axis(places, order, 1)
+    return np.argsort(-scores, 1, kind="stable")
+
+
+class _Typed(NamedTuple):
+    """What each hypothesis has still to say of what was typed; None where none has anything."""
+
+    rests: List[List[str]]  # (B, R)
+    follow: List[Continuations]  # (B,)
+
+    @classmethod
+    def of(
+        cls, starts: Sequence[Start], encoded: Encoded, vocabulary: Vocabulary
+    ) -> Optional["_Typed"]:
+        if not any(start.rest for start in starts):
+            return None
+        follow = [Continuations(source, vocabulary) for source in encoded.sources]
+        return cls([[start.rest] for start in starts], follow)
+
+    @property
+    def is_open(self) -> np.ndarray:
+        """(B, R)"""
+        return np.array([[bool(rest) for rest in rests] for rests in self.rests])
+
+    def only_whole(self, scores: np.ndarray) -> np.ndarray:
+        """(B, R): a hypothesis cannot end before it has said all of it"""
+        return np.where(self.is_open, -np.inf, scores)
+
+    def columns(self) -> np.ndarray:
+        """(B, R, M): the words that can follow; PAD where there are no more"""
+        found = [
+            [follow.columns(rest) if rest else [] for rest in rests]
+            for rests, follow in zip(self.rests, self.follow)
+        ]
+        most = max(len(each) for of_session in found for each in of_session)
+        return np.array(
+            [[[*each, *[PAD] * (most - len(each))] for each in of_session] for of_session in found],
+            dtype=np.int64,
+        )
+
+    def only(self, kept: np.ndarray) -> "_Typed":
+        return _Typed([self.rests[each] for each in kept], [self.follow[each] for each in kept])
+
+    def behind(self, row: np.ndarray, word: np.ndarray) -> Optional["_Typed"]:
+        """When each hypothesis went on from a row (B, beam) by a word."""
+        rests = [
+            [
+                follow.rest_behind(rests[before], column) if rests[before] else ""
+                for before, column in zip(rows, words)
+            ]
+            for rests, follow, rows, words in zip(
+                self.rests, self.follow, row.tolist(), word.tolist()
+            )
+        ]
+        return _Typed(rests, self.follow) if any(map(any, rests)) else None
+
+
+class _Ended:
+    """Hypotheses that have ended: of each session, as many of the likeliest as wanted."""
+
+    def __init__(self, starts: Sequence[Start], beam: int) -> None:
+        self.starts, self.beam = starts, beam
+        self.of_session: List[List[Hypothesis]] = [[] for _ in starts]
+        self.likeliest = np.full((len(starts), beam), -np.inf)  # in order
+
+    def add(self, live: np.ndarray, words: np.ndarray, likelihood: np.ndarray) -> None:
+        """words (B, R, added + 1), likelihood (B, R): of the hypotheses as they are now"""
+        wanted = likelihood > self.likeliest[live, -1:]
+        for place, row in zip(*wanted.nonzero()):
+            number = live[place]
+            columns = (*self.starts[number].columns, *words[place, row, 1:].tolist())
+            self.of_session[number].append(Hypothesis(columns, float(likelihood[place, row])))
+        both = np.concatenate([self.likeliest[live], np.where(wanted, likelihood, -np.inf)], 1)
+        self.likeliest[live] = -np.sort(-both, 1)[:, : self.beam]
+
+    def least_wanted(self, live: np.ndarray) -> np.ndarray:
+        """(B,): what is not likelier need not be found"""
+        return self.likeliest[live, -1]
+
+    def ranked(self) -> List[List[Hypothesis]]:
+        return [
+            sorted(
+                sorted(each, key=lambda one: -one.log_probability)[: self.beam],
+                key=lambda one: -one.score,
+            )
+            for each in self.of_session
+        ]

@@ -1,0 +1,175 @@
+"""Sessions -> what the decoder attends to, once per session for everything that is asked of it."""
+
+from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
+
+import numpy as np
+import onnxruntime
+
+from .model_files import Facts, Feed
+from .session_layout import LevelView, SessionLayout, query_tokens
+from .session_source import NO_COLUMN, Source
+
+NEVER = np.float32(-3e4)  # as a score it leaves nothing of its softmax
+_GENERATE = np.float32(1e3)  # log odds of not copying where there is nothing to copy
+
+
+class Encoded(NamedTuple):
+    """B sessions, ready to be asked."""
+
+    sources: Sequence[Source]
+    memory: Feed  # inputs of the decoder's graph, each beginning with B
+    sizes: Feed  # inputs that are of all sessions together
+    visible: np.ndarray  # (B, T) which tokens the decoder sees
+    columns: np.ndarray  # (B, W) where the output distribution has what can be copied; NO_COLUMN
+
+    def only(self, kept: Any) -> "Encoded":
+        """Some of the sessions, by their places."""
+        return self._replace(
+            sources=[self.sources[place] for place in kept],
+            memory={name: array[kept] for name, array in self.memory.items()},
+            visible=self.visible[kept],
+            columns=self.columns[kept],
+        )
+
+
+class Encoder:
+    """The encoder's graph, with what it needs of a batch.
+
+    Args:
+        tables: of words, of positions, of weights (see `export.tables`)
+        separators: indices of `<q>`, `<session>`, …
+    """
+
+    def __init__(
+        self,
+        graph: onnxruntime.InferenceSession,
+        tables: Dict[str, np.ndarray],
+        facts: Facts,
+        separators: Sequence[int],
+    ) -> None:
+        self.graph, self.tables, self.facts = graph, tables, facts
+        self.hierarchical = facts.architecture == "mtn"
+        self.separators = list(separators) if self.hierarchical else []
+        self.outputs = [output.name for output in graph.get_outputs()]
+
+    def __call__(self, sources: Sequence[Source]) -> Encoded:
+        layout = SessionLayout([source.tokens for source in sources], self.separators)
+        facts, feed = self.facts, self._tokens(layout)
+        if facts.levels > 1:
+            feed.update(self._levels(layout))
+        memory: Feed = {}
+        sizes: Feed = {}
+        columns = np.zeros((len(sources), 0), dtype=np.int64)
+        if facts.copying:
+            of_encoder, memory, sizes, columns = _pointer_inputs(
+                layout, [source.columns for source in sources], self.hierarchical, facts.levels
+            )
+            feed.update(of_encoder)
+        found = self.graph.run(self.outputs, feed)
+        visible = layout.exists
+        if facts.decoder_context == "query":
+            visible = layout.query == layout.last[:, None]
+        return Encoded(
+            sources, {**memory, **dict(zip(self.outputs, found))}, sizes, visible, columns
+        )
+
+    def _tokens(self, layout: SessionLayout) -> Feed:
+        tokens = query_tokens(layout, self.separators) if self.hierarchical else layout.tokens
+        vectors = self.tables["words"][tokens] + self.tables["source_positions"][layout.position]
+        together = layout.query[:, :, None] == layout.query[:, None, :]  # padding sees padding
+        return {"tokens": vectors, "token_bias": attention_bias(together, self.facts.encoder_heads)}
+
+    def _levels(self, layout: SessionLayout) -> Feed:
+        """For levels 2 and up: the parts of each unit, their positions, and what they see."""
+        facts = self.facts
+        slots = np.arange(layout.queries)
+        below = layout.query[:, None, :] == slots[:, None]  # (B, Q, T) the parts of each unit
+        position = layout.position
+        feed: Feed = {"query_of_token": np.float32(below.transpose(0, 2, 1))}
+        for level in range(2, facts.levels + 1):
+            view = layout.level(level, top=level == facts.levels)
+            feed[f"parts_{level}"] = self._parts(level, below, position)
+            feed[f"positions_{level}"] = self.tables[f"positions_{level}"][view.position]
+            feed[f"bias_{level}"] = attention_bias(view.visible, facts.encoder_heads)
+            below, position = view.visible, view.position
+        return feed
+
+    def _parts(self, level: int, below: np.ndarray, position: np.ndarray) -> np.ndarray:
+        """Which vectors of the level below (B, S), at their positions, make each of Q units.
+
+        Args:
+            below: (B, Q, S) whether a vector is part of the unit
+        Returns:
+            (B, Q, S) the weights of a vector projection, or (B, Q·P, S) each part by itself
+        """
+        if self.facts.projections[level - 2] == "vector":
+            return below * self.tables[f"weights_{level}"][position][:, None, :]
+        parts = self.facts.level_sizes[level - 2]
+        sessions, queries, vectors = below.shape
+        found = np.zeros((sessions, queries, parts, vectors), dtype=np.float32)
+        session, query, vector = below.nonzero()
+        found[session, query, position[session, vector], vector] = 1
+        return found.reshape(sessions, queries * parts, vectors)
+
+
+def attention_bias(visible: np.ndarray, heads: int) -> np.ndarray:
+    """(B, N, S) -> (B, H, N, S): 0 where it is visible, far below elsewhere"""
+    bias = np.where(visible, np.float32(0), NEVER)[:, None]
+    return np.repeat(bias, heads, 1)
+
+
+def _pointer_inputs(
+    layout: SessionLayout, columns: Sequence[List[int]], hierarchical: bool, levels: int
+) -> Tuple[Feed, Feed, Feed, np.ndarray]:
+    """What the pointer needs of the words that can be copied.
+
+    Returns:
+        inputs of the encoder, of the decoder by session, of the decoder, and the columns (B, W)
+    """
+    sessions, queries, length = len(columns), layout.queries, int(layout.position.max()) + 1
+    session, place = layout.exists.nonzero()
+    at = layout.query[session, place] * length + layout.position[session, place]
+    column = np.array([each for row in columns for each in row])
+    words = [[*dict.fromkeys(each for each in row if each != NO_COLUMN)] for row in columns]
+    count = max(1, *map(len, words))
+    places = np.zeros((sessions, queries * length, layout.tokens.shape[1]), dtype=np.float32)
+    places[session, at, place] = 1
+    table = np.array([[*row, *[NO_COLUMN] * (count - len(row))] for row in words])  # (B, W)
+    is_word = column != NO_COLUMN
+    to_word = np.zeros((sessions, queries * length, count), dtype=np.float32)
+    to_word[session, at] = is_word[:, None] & (table[session] == column[:, None])
+    has_word = to_word.max(2) > 0  # (B, Q·L)
+    gate = np.where(has_word.any(1), np.float32(0), _GENERATE)[:, None, None]
+    masks, memory = [has_word], {"pointer_to_word": to_word, "pointer_gate": gate}
+    if not hierarchical:
+        mask = np.where(has_word, np.float32(0), NEVER)[:, None]
+        return {"pointer_places": places, "pointer_mask": mask}, memory, {}, table
+    views = [layout.level(each, top=each == levels) for each in range(2, max(levels, 2) + 1)]
+    units = _units_with_words(
+        has_word.reshape(sessions, queries, length).max(2), views, layout.last
+    )
+    for level, view in enumerate(views[:-1], 1):
+        bias = np.where(view.visible, np.float32(0), NEVER)[:, None]
+        memory[f"pointer_parts_{level}"] = bias
+    mask = np.where(np.concatenate([*masks, *units], 1), np.float32(0), NEVER)[:, None]
+    ends = (layout.query[:, None, :] == np.arange(queries)[:, None]) & layout.is_last_of_query[
+        :, None
+    ]
+    feed = {"pointer_places": places, "pointer_ends": np.float32(ends), "pointer_mask": mask}
+    sizes = {
+        "pointer_sizes": np.array([queries * length, *[queries] * len(views)]),
+        "pointer_by_query": np.array([0, 0, queries, length]),
+    }
+    return feed, memory, sizes, table
+
+
+def _units_with_words(
+    has_word: np.ndarray, views: Sequence[LevelView], last: np.ndarray
+) -> List[np.ndarray]:
+    """(B, Q) per level, from queries up: units with something to copy; at the top, those that are
+    there at the last query."""
+    units = [has_word]
+    for view in views[:-1]:
+        units.append((view.visible & units[-1][:, None, :]).any(2))
+    units[-1] = units[-1] & views[-1].visible[np.arange(len(last)), last]
+    return units

@@ -1,0 +1,120 @@
+"""The engine of an exported model: text in, text and numbers out."""
+
+from pathlib import Path
+from typing import Callable, List, Sequence
+
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.session_text import is_separator
+from mtn_preprocess.text.text_settings import NAME as SETTINGS
+from mtn_preprocess.text.text_settings import read_settings
+
+from ..engine import HistorySize, Scores
+from .beam_search import Hypothesis, search
+from .candidate_trie import score
+from .decoder import Decoder
+from .encoder import Encoded, Encoder
+from .model_files import DECODER, ENCODER, Facts, open_graph, open_tables, read_facts
+from .session_source import Source, read_sources
+from .typed_start import Start, typed_start
+from .vocabulary import Vocabulary
+
+_MAX_NUMBERS = 1 << 23  # of one matrix, hypotheses times words: 32 MB
+
+
+class ExportedModel:
+    """What `export_model` wrote. Nothing is kept between calls, so several threads may ask."""
+
+    def __init__(
+        self, folder: Path, facts: Facts, vocabulary: Vocabulary, encoder: Encoder, decoder: Decoder
+    ) -> None:
+        self.facts, self.vocabulary, self.encoder, self.decoder = (
+            facts,
+            vocabulary,
+            encoder,
+            decoder,
+        )
+        self.text_settings, self.settings_file = read_settings(folder), folder / SETTINGS
+        self.history_size = HistorySize(0, 0)
+        if facts.history_levels > 2:  # of the sessions, one is the session in progress
+            self.history_size = HistorySize(facts.level_sizes[2] - 1, facts.level_sizes[1])
+
+    @classmethod
+    def load(cls, folder: Path, threads: int = 1) -> "ExportedModel":
+        """From the folder that `export_model` wrote.
+
+        Args:
+            threads: of onnxruntime for one call
+        """
+        folder = Path(folder)
+        facts = read_facts(folder)
+        vocabulary = Vocabulary.open(folder, facts)
+        tables = open_tables(folder, facts.tables)
+        separators = list(vocabulary.separators.values())
+        encoder = Encoder(open_graph(folder, ENCODER, threads), tables, facts, separators)
+        decoder = Decoder(open_graph(folder, DECODER, threads), tables, facts)
+        return cls(folder, facts, vocabulary, encoder, decoder)
+
+    def sources(self, sessions: Sequence[str]) -> Encoded:
+        """A batch of sessions, encoded once for all that is asked of them.
+
+        One that is larger than the model is cut as at training, and reported.
+        """
+        return self.encoder(read_sources(sessions, self.vocabulary, self.facts))
+
+    def beam_search(self, beam: int) -> Callable[[Encoded], List[List[str]]]:
+        """A function: the hypotheses of each session of `sources`, best first."""
+
+        def of_sessions(sources: Encoded) -> List[List[str]]:
+            found = self.hypotheses(sources, beam)
+            return [self._texts(*each) for each in zip(found, sources.sources)]
+
+        return of_sessions
+
+    def complete(self, sources: Encoded, prefixes: Sequence[str], beam: int) -> List[List[str]]:
+        """The hypotheses of each session that start exactly with what was typed, best first.
+
+        Args:
+            prefixes: one per session, as prepared text has them: whole words, and maybe a part of
+                one; behind a space, and where nothing was typed, a new word begins
+        """
+        starts = [
+            typed_start(prefix, source, self.vocabulary)
+            for prefix, source in zip(prefixes, sources.sources)
+        ]
+        can_be_said = [place for place, start in enumerate(starts) if start is not None]
+        found: List[List[str]] = [[] for _ in prefixes]
+        if can_be_said:
+            some = sources.only(can_be_said)
+            known = [start for start in starts if start is not None]
+            for place, hypotheses in zip(can_be_said, self.hypotheses(some, beam, known)):
+                texts = self._texts(hypotheses, sources.sources[place])
+                found[place] = [text for text in texts if text.startswith(prefixes[place])]
+        return found
+
+    def scores(self, sources: Encoded, candidates: Sequence[Sequence[str]]) -> List[Scores]:
+        """How likely the model finds each candidate of each session."""
+        return score(self.decoder, self.vocabulary, sources, candidates)
+
+    def hypotheses(
+        self, sources: Encoded, beam: int, starts: Sequence[Start] = ()
+    ) -> List[List[Hypothesis]]:
+        """In columns, with their log probabilities; as many sessions at once as memory is for."""
+        if beam < 1:
+            raise InputError(f"a beam of {beam}", "ask for at least 1 hypothesis")
+        starts = starts or [Start()] * len(sources.sources)
+        given = max(len(start.columns) for start in starts)
+        max_words = min(self.facts.level_sizes[0], len(self.decoder.positions) - 1 - given)
+        at_once = max(1, _MAX_NUMBERS // (beam * len(self.vocabulary)))
+        found: List[List[Hypothesis]] = []
+        for first in range(0, len(starts), at_once):
+            part = range(first, min(first + at_once, len(starts)))
+            some = sources if len(part) == len(starts) else sources.only(list(part))
+            found += search(
+                self.decoder, self.vocabulary, some, beam, max_words, starts[first : part.stop]
+            )
+        return found
+
+    def _texts(self, hypotheses: Sequence[Hypothesis], source: Source) -> List[str]:
+        """Those that are one query: a model has seen separators in sessions, and may say one."""
+        words = [source.words_of(each.columns, self.vocabulary) for each in hypotheses]
+        return [self.vocabulary.text(each) for each in words if not any(map(is_separator, each))]

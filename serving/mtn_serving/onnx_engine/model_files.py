@@ -1,0 +1,99 @@
+"""The files of an exported model. Its folder has nothing that Python would run."""
+
+from pathlib import Path
+from typing import Any, Dict, List, NamedTuple
+
+import numpy as np
+import onnxruntime
+
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.files.json_file import read_json
+
+SCHEMA = 1
+FACTS = "model.json"
+ENCODER, DECODER = "encoder.onnx", "decoder.onnx"  # beside each its weights
+DICTIONARY = "dictionary.txt"
+PIECES_MODEL = "pieces.model"
+
+_AGAIN = "export the model again"
+
+
+class Facts(NamedTuple):
+    """`model.json`, as far as it is needed to run the model."""
+
+    words: int  # V, the size of the dictionary
+    pieces: bool  # whether these are pieces of words
+    channels: int
+    encoder_heads: int
+    decoder_heads: int
+    decoder_layers: int
+    levels: int  # of the encoder: 1 for a flat one
+    history_levels: int  # 3 and more: it reads earlier sessions
+    level_sizes: List[int]  # of the units that it is built for, bottom up
+    projections: List[str]  # `vector` or `linear`, of levels 2 and up
+    max_source_tokens: int
+    architecture: str
+    source_context: str  # `session`, or `last`: the last query only
+    decoder_context: str  # `session`, or `query`: the codes of the last query only
+    copying: bool
+    max_copied_unknown_words: int
+    max_bytes_of_copied_word: int
+
+    @property
+    def tables(self) -> List[str]:
+        """Names of the arrays that vectors are looked up in."""
+        upper = range(2, self.levels + 1)
+        mixing = [level for level in upper if self.projections[level - 2] == "vector"]
+        return [
+            "words",
+            "source_positions",
+            "target_positions",
+            *(f"positions_{level}" for level in upper),
+            *(f"weights_{level}" for level in mixing),
+        ]
+
+
+def table_file(name: str) -> str:
+    return f"{name}.npy"
+
+
+def read_facts(folder: Path) -> Facts:
+    path = Path(folder) / FACTS
+    if not path.is_file():
+        raise InputError(f"no exported model: it has no {FACTS}", "give an exported one", folder)
+    fields = read_json(path, _AGAIN)
+    if not isinstance(fields, dict) or fields.get("schema") != SCHEMA:
+        raise InputError(f"not of schema {SCHEMA}", _AGAIN, path)
+    missing = set(Facts._fields) - set(fields)
+    if missing:
+        raise InputError(f"damaged: no {sorted(missing)[0]}", _AGAIN, path)
+    return Facts(**{name: fields[name] for name in Facts._fields})
+
+
+def _open_table(folder: Path, name: str) -> np.ndarray:
+    """By memory map: only the rows that are looked up are read."""
+    path = Path(folder) / table_file(name)
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read ({error})", _AGAIN, path) from None
+
+
+def open_tables(folder: Path, names: List[str]) -> Dict[str, np.ndarray]:
+    return {name: _open_table(folder, name) for name in names}
+
+
+def open_graph(folder: Path, name: str, threads: int) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    path = Path(folder) / name
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's own have no common class
+        reason = str(error).strip().splitlines()[0]
+        raise InputError(f"onnxruntime cannot open it ({reason})", _AGAIN, path) from error
+
+
+Feed = Dict[str, Any]  # arrays, by the names of a graph's inputs
