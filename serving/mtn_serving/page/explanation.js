@@ -1,15 +1,80 @@
 /**
- * Why a suggestion: who had it, how many people asked it, which query of the session mattered.
+ * Why a suggestion, as `/v1/explain` says it: which sources have it, how often it was asked, which
+ * query of the session mattered, and what moved the ranker.
  */
 
-import { element } from "./elements.js";
+import { bar, element, percent } from "./elements.js";
 
-/** How much each query of the session mattered, from 0 to 1; null if that is unknown. */
-export function sharesOf({ queries }) {
-  return queries ?? null;
+/**
+ * How much each query of the session mattered, from 0 to 1; null if no query matters. The service
+ * looks at the latest ones only.
+ */
+export function sharesOf({ queries }, session) {
+  if (!queries.some(({ share }) => share > 0)) return null;
+  const earlier = session.length - queries.length;
+  return session.map((_, place) => queries[place - earlier]?.share ?? 0);
 }
 
-/** @returns {Node[]} */
-export function explanation(answer) {
-  return [element("p", {}, JSON.stringify(answer))];
+/** A list of terms and what is known. @returns {HTMLElement} */
+export function explanation({ sources, counts, model, queries, contributions }) {
+  const list = element("dl", {});
+  const add = (term, lines) => {
+    if (lines.length === 0) return;
+    const wrapped = lines.map((line) => element("li", {}, ...[line].flat()));
+    list.append(element("dt", {}, term), element("dd", {}, element("ul", {}, ...wrapped)));
+  };
+  add("Where from", sources.map(sourceLine));
+  add("In the log", counts === null ? [] : countLines(counts));
+  add("Model", model === null ? [] : [modelLine(model)]);
+  add("Without", queries.map(withoutLine));
+  add("Ranker", contributionLines(contributions ?? []));
+  return list;
+}
+
+function sourceLine({ place, how }) {
+  return place === null ? how : `${how}, place ${place}`;
+}
+
+function countLines({ asked, people, after }) {
+  const all = asked === 0 ? "nobody asked it" : `asked ${times(asked)}${by(people)}`;
+  return [all, ...after.map(({ context, times: number, of, people }) => {
+    return `${number} of ${times(of)} right after ${context.map(quoted).join(", ")}${by(people)}`;
+  })];
+}
+
+function times(number) {
+  return number === 1 ? "once" : `${number} times`;
+}
+
+function by(people) {
+  if (people === null || people === 0) return "";
+  return people === 1 ? ", by one person" : `, by ${people} people`;
+}
+
+function modelLine({ log_probability, place }) {
+  const likely = `probability ${percent(Math.exp(log_probability))}`;
+  return place === null ? likely : `${likely}, place ${place} of the candidates`;
+}
+
+function withoutLine({ query, place, share }) {
+  const then = place === null ? "not in the list" : `place ${place}`;
+  return `${quoted(query)}: ${then}; matters ${percent(share)}`;
+}
+
+/** Bars to either side: what speaks for it, and what against. */
+function contributionLines(contributions) {
+  const largest = Math.max(...contributions.map(({ amount }) => Math.abs(amount)));
+  return contributions.map(({ feature, value, amount }) => {
+    const sign = amount < 0 ? "−" : "+";
+    const known = value === null ? "" : ` = ${Number(value.toPrecision(3))}`;
+    return [
+      element("span", { class: "feature" }, feature.replaceAll("_", " ") + known),
+      bar(Math.abs(amount) / largest, amount < 0 ? "bar against" : "bar"),
+      element("span", { class: "amount" }, `${sign}${Math.abs(amount).toFixed(2)}`),
+    ];
+  });
+}
+
+function quoted(text) {
+  return `“${text}”`;
 }

@@ -112,7 +112,7 @@ export class SuggestionList {
     const request = this.#request({ suggestion: suggestion.query });
     const { explanation } = await this.#service.explain(request, signal);
     if (state === this.#state && !signal?.aborted) {
-      this.#page.light(sharesOf(explanation), suggestion.text);
+      this.#page.light(sharesOf(explanation, state.session), suggestion.text);
     }
     return explanation;
   }

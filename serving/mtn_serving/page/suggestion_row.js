@@ -63,7 +63,7 @@ async function fill(line, notice, explain) {
   try {
     const answer = await explain();
     notice.clear();
-    if (line.isConnected) line.replaceWith(...explanation(answer));
+    if (line.isConnected) line.replaceWith(explanation(answer));
   } catch (error) {
     if (line.isConnected) notice.failed(error);
     else notice.clear();
