@@ -8,7 +8,7 @@ VENV := .venv
 VENV_UPSTREAM := .venv-upstream
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-thorough test-upstream coverage bench bench-preprocess lint format wheel clean distclean
+.PHONY: help venv demo docs docs-check test test-thorough test-upstream coverage bench bench-preprocess lint format wheel clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,13 @@ bench: $(VENV)/.installed-bench  ## training and decoding, against stock fairseq
 
 bench-preprocess: $(VENV)/.installed-bench  ## time and memory on 36 million rows, half an hour
 	$(VENV)/bin/python benchmarks/preprocess/run.py $(ARGS)
+
+docs: $(VENV)/.installed-docs  ## the documentation as a site, in build/docs
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet
+	@echo "==> to read it: $(VENV)/bin/python -m http.server --directory build/docs"
+
+docs-check: $(VENV)/.installed-docs  ## links, anchors and commands of README and docs; the site; the notebook
+	$(call pytest,$(VENV)) tests/unit/test_links.py tests/unit/test_written_commands.py tests/integration/test_docs.py
 
 lint: venv  ## ruff and mypy, changing nothing
 	$(VENV)/bin/ruff check .
@@ -65,8 +72,12 @@ $(VENV)/.installed: setup.py constraints.txt
 $(VENV_UPSTREAM)/.installed: setup.py constraints.txt
 	$(call install,$(VENV_UPSTREAM),$(PYTHON_UPSTREAM),PYTHON_UPSTREAM)
 
+%/.installed-docs: %/.installed
+	$(call pip,$*) --no-build-isolation -e '.[docs]'
+	@touch $@
+
 # The suite needs Spark, 500 MB that nobody else should wait for; and Java, 17 or later.
-%/.installed-spark: %/.installed
+%/.installed-spark: %/.installed-docs
 	$(call pip,$*) --no-build-isolation -e '.[spark]'
 	@touch $@
 

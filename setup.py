@@ -59,6 +59,8 @@ setup(
         "report": ["matplotlib>=3.7"],
         # httptools parses requests in C: uvicorn takes it where it is.
         "serve": ["fastapi>=0.115", "httptools", "prometheus-client>=0.20", "uvicorn>=0.30"],
+        # The site, and the notebook that the tests run.
+        "docs": ["ipykernel", "matplotlib>=3.7", "mkdocs-material>=9.5", "nbclient"],
         "bench": ["matplotlib", "pandas>=2.2", "psutil"],
     },
     entry_points={
