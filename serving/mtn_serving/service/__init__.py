@@ -9,6 +9,7 @@ batching      requests that arrive together run together; the queue is bounded
 bundles       the bundles that are served, and how a new version is taken up
 split         which sessions the challenger gets
 events        what was shown, chosen and asked, in files
+event_names   how their files and the ids of lists are named
 click_rates   click-through rates of the bundles, with intervals
 metrics       counters and histograms for Prometheus
 limits        size and time of request bodies, the last line of defence, headers

@@ -13,7 +13,7 @@ from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Set, Tuple
 
 from mtn_preprocess.errors import InputError
 
-from .events import EVENTS, QUERY_ID
+from .event_names import EVENTS, QUERY_ID
 
 Z = 1.959963984540054  # 95 %
 

@@ -9,7 +9,6 @@ neither: completions are answered and forgotten.
 
 import json
 import os
-import re
 import time
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -19,13 +18,11 @@ from mtn_preprocess.errors import InputError
 
 from .batching import Full, Lane, TooLate
 from .errors import log_error
+from .event_names import EVENTS, FILE, QUERIES, QUERY_ID
 from .metrics import Metrics
 from .schemas import Event
 
-EVENTS, QUERIES = "events", "queries"
 SEARCH = "search"
-_FILE = re.compile(r"(?:events|queries)\.(\d{4}-\d\d-\d\d)\.\d+\.jsonl")
-QUERY_ID = re.compile(r"(champion|challenger)\.[0-9a-f]+\.[0-9a-f]{32}")
 _WRITE_SECONDS = 5.0
 _MAX_WAITING = 256
 
@@ -74,7 +71,7 @@ class EventLog:
 
     def _delete_before(self, limit: datetime) -> None:
         for path in self.folder.iterdir():
-            found = _FILE.fullmatch(path.name)
+            found = FILE.fullmatch(path.name)
             if found and found.group(1) < limit.strftime("%Y-%m-%d"):
                 path.unlink()
 

@@ -58,8 +58,8 @@ class BoundedBodies:
     async def _body(self, scope: Scope, receive: Receive) -> Optional[bytes]:
         """None where the client left."""
         for name, value in scope["headers"]:
-            if name == b"content-length" and int(value) > self.max_body:
-                raise TooLong
+            if name == b"content-length" and value.isdigit() and int(value) > self.max_body:
+                raise TooLong  # before any of it is read
         parts: List[bytes] = []
         size, more = 0, True
         while more:
