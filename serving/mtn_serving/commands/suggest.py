@@ -94,8 +94,9 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         epilog="Example: mtn-suggest --model checkpoints/checkpoint_best.pt --data data-bin "
         "--counts next-queries --ranker ranker --test text/test > suggest.log",
     )
-    add_suggester_flags(parser)
     add = parser.add_argument
+    add("--bundle", metavar="FOLDER", help="of mtn-export: model, counts, ranker and rules in one")
+    add_suggester_flags(parser)
     add(
         "--ranker", metavar="FOLDER", help="of mtn-fit-ranker; without it, one source after another"
     )
@@ -144,10 +145,10 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         parser.error("--explain is for one session: give --session")
     if args.test is None and args.no_history:
         parser.error("--no-history is for --test: give sessions without <session>")
-    if args.unrelated and args.ranker is None:
+    if args.unrelated and args.ranker is None and args.bundle is None:
         parser.error("--unrelated is for ranked lists: give --ranker")
     verify = args.verify or args.test is not None
-    suggester = suggester_of(parser, args, args.ranker, verify, args.unrelated)
+    suggester = suggester_of(parser, args, args.ranker, verify, args.unrelated, args.bundle)
     with standard_output() as out:
         if args.test is not None:
             answer_test(suggester, args.test, args.nbest, out, not args.no_history)

@@ -1,0 +1,104 @@
+"""`mtn-bundle`: what is in a bundle, whether it is whole, and which of two is better."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import List, Optional, Sequence
+
+from mtn_preprocess.commands.interrupts import interruptible
+from mtn_preprocess.commands.notes import notes_of
+from mtn_preprocess.commands.parser import CommandParser
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.files.standard_streams import standard_output
+
+from ..bundle.folder import Bundle
+from ..bundle.manifest import foreign_files
+from ..bundle.model_card import model_card
+from ..suggester import Suggester
+from .bundle_scores import AT, FIGURES, score_text
+
+_say = notes_of("mtn-bundle")
+
+
+def show(folder: str, as_json: bool) -> List[str]:
+    """The manifest, or what a reader wants of it."""
+    bundle = Bundle.open(folder, verify=False)
+    if as_json:
+        return [json.dumps(bundle.manifest, indent=2, ensure_ascii=False)]
+    size = sum(file["bytes"] for file in bundle.manifest["files"].values())
+    files = f"{len(bundle.manifest['files'])} files, {size / 1e6:.1f} MB"
+    card = model_card(Path(folder).resolve().name, bundle.manifest)
+    return [card.rstrip("\n"), "", f"Version {bundle.version}, {files}."]
+
+
+def verify(folder: str) -> List[str]:
+    """Every byte is read, and all parts are loaded once, as for suggesting."""
+    bundle = Bundle.open(folder, verify=True)
+    foreign = foreign_files(bundle.folder, bundle.manifest)
+    if foreign:
+        reason = f"holds {foreign[0]}, which mtn-export did not write"
+        raise InputError(reason, "move it elsewhere", folder)
+    Suggester.load(folder)
+    return [f"{folder}: version {bundle.version}, all {len(bundle.manifest['files'])} files whole"]
+
+
+def compare_bundles(old: str, new: str, test: str) -> List[str]:
+    """Figures of both on a text, and of their difference an interval and p."""
+    from mtn_evaluation.paired_bootstrap import CONFIDENCE, compare
+
+    scored = [score_text(Suggester.load(each, verify=True), test, _say) for each in (old, new)]
+    (differences,) = compare(scored[0].rows, [scored[1].rows], AT, people=scored[0].people)
+    before, after = (each.figures() for each in scored)
+    unit = "pairs" if scored[0].people is None else "people"
+    lines = [
+        f"{len(scored[0].rows):,} pairs of {test}; intervals of {CONFIDENCE} %, drawn by {unit}",
+        "",
+        f"| figure | {Path(old).name} | {Path(new).name} | difference | interval | p |",
+        "|---|---|---|---|---|---|",
+    ]
+    for each in differences:
+        if each.figure in FIGURES:
+            name = each.figure
+            interval = f"{each.low:+.2f} to {each.high:+.2f}"
+            lines.append(
+                f"| {name} | {before[name]:.2f} | {after[name]:.2f} | {each.difference:+.2f} "
+                f"| {interval} | {each.p:.3f} |"
+            )
+    return lines
+
+
+@interruptible
+def main(argv: Optional[Sequence[str]] = None) -> None:
+    parser = CommandParser(
+        prog="mtn-bundle",
+        description="What is in a bundle of mtn-export, whether it is whole, and which of two is "
+        "better.",
+        epilog="Example: mtn-bundle compare old-bundle new-bundle --test text/test",
+    )
+    actions = parser.add_subparsers(
+        dest="action", required=True, metavar="ACTION", parser_class=argparse.ArgumentParser
+    )
+    showing = actions.add_parser("show", help="print what is in it")
+    showing.add_argument("bundle")
+    showing.add_argument("--json", action="store_true", help="print the whole manifest")
+    verifying = actions.add_parser("verify", help="read all of it and compare checksums")
+    verifying.add_argument("bundle")
+    comparing = actions.add_parser("compare", help="score two on a text, with intervals")
+    comparing.add_argument("old")
+    comparing.add_argument("new")
+    comparing.add_argument(
+        "--test", required=True, metavar="PREFIX", help="PREFIX.session, PREFIX.next"
+    )
+    args = parser.parse_args(argv)
+    if args.action == "show":
+        lines = show(args.bundle, args.json)
+    elif args.action == "verify":
+        lines = verify(args.bundle)
+    else:
+        lines = compare_bundles(args.old, args.new, args.test)
+    with standard_output() as out:
+        out.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
