@@ -106,11 +106,10 @@ def design_effect(pairs: List[Tuple[int, int]]) -> float:
     shown, clicked = (sum(column) for column in zip(*pairs))
     rate = clicked / shown
     alone = rate * (1 - rate) / shown
-    if len(pairs) < 2 or alone == 0:
+    if alone == 0:  # nothing that could vary
         return 1.0
     spread = sum((of_click - rate * of_shown) ** 2 for of_shown, of_click in pairs)
-    together = spread / shown**2 * len(pairs) / (len(pairs) - 1)
-    return max(1.0, together / alone)
+    return max(1.0, spread / shown**2 / alone)
 
 
 def wilson(rate: float, lists: float) -> Tuple[float, float]:
