@@ -49,9 +49,11 @@ def contributions_of(ranker: Optional[Ranker], features: Optional[np.ndarray]) -
 
 
 def _lightgbm_of(ranker: Ranker) -> Any:
-    if TREES not in ranker.facts.get("files", ()):
-        return ranker.learner
-    return read_lightgbm(ranker.header.parent, ranker.kind, ranker.facts)
+    if TREES in ranker.facts.get("files", ()):
+        return read_lightgbm(ranker.header.parent, ranker.kind, ranker.facts)
+    if not hasattr(ranker.learner, "model_to_string"):
+        raise InputError("the ranker is not of LightGBM", "fit one with mtn-fit-ranker")
+    return ranker.learner
 
 
 def _known(value: float) -> Optional[float]:
