@@ -7,5 +7,4 @@ encoder_graph   embedded tokens of sessions -> what a decoder attends to
 decoder_graph   embedded prefixes of next queries -> how likely each next word is
 pointer_graph   copying words of the session, in both graphs
 tables          vectors that are looked up outside the graphs: of words and of positions
-int8            the same graphs with weights of one byte
 """

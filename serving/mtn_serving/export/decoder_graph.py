@@ -12,8 +12,8 @@ from .layers import Past, Source, decoder_layer
 from .pointer_graph import copied_and_generating
 
 
-def decoder_graph(model: Any) -> Graph:
-    graph, decoder = Graph(), model.decoder
+def decoder_graph(model: Any, int8: bool) -> Graph:
+    graph, decoder = Graph(int8), model.decoder
     attention = decoder.layers[0].self_attn
     heads, head_size = attention.num_heads, attention.head_dim
     x = graph.input("nodes", ["B", "N", attention.embed_dim])

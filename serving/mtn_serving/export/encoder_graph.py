@@ -15,8 +15,8 @@ from .layers import encoder_layer, keys_and_values
 from .pointer_graph import pointer_keys
 
 
-def encoder_graph(model: Any) -> Graph:
-    graph = Graph()
+def encoder_graph(model: Any, int8: bool) -> Graph:
+    graph = Graph(int8)
     decoder = model.decoder
     codes = _codes(graph, model.encoder)
     layers = list(decoder.layers)

@@ -28,7 +28,6 @@ from ..onnx_engine.model_files import (
 )
 from .decoder_graph import decoder_graph
 from .encoder_graph import encoder_graph
-from .int8 import weights_of_one_byte
 from .tables import tables_of
 
 
@@ -47,10 +46,8 @@ def export_model(checkpoint: Path, data: Path, folder: Path, int8: bool = False)
 
 def write_model(model: Any, task: FairseqTask, folder: Path, int8: bool) -> Dict[str, Any]:
     """The same, of a model as it is loaded."""
-    for name, graph in ((ENCODER, encoder_graph(model)), (DECODER, decoder_graph(model))):
-        graph.save(folder / name)
-        if int8:
-            weights_of_one_byte(folder / name)
+    encoder_graph(model, int8).save(folder / ENCODER)
+    decoder_graph(model, int8).save(folder / DECODER)
     for name, table in tables_of(model).items():
         np.save(folder / table_file(name), table, allow_pickle=False)
     _copy_text_files(task, folder)

@@ -5,6 +5,7 @@ from typing import Any, List, Optional, Sequence, Union
 
 import numpy as np
 import onnx
+import torch
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor
 
@@ -17,7 +18,13 @@ _MICROSOFT = "com.microsoft"  # operators that every onnxruntime has beside thos
 
 
 class Graph:
-    def __init__(self) -> None:
+    """
+    Args:
+        int8: weights of matrices take one byte each
+    """
+
+    def __init__(self, int8: bool = False) -> None:
+        self.int8 = int8
         self._nodes: List[onnx.NodeProto] = []
         self._weights: List[onnx.TensorProto] = []
         self._inputs: List[onnx.ValueInfoProto] = []
@@ -32,9 +39,12 @@ class Graph:
         self._outputs.append(helper.make_tensor_value_info(name, kind, shape))
 
     def weights(self, array: Union[Tensor, np.ndarray, Sequence[int]]) -> str:
-        """A constant: numbers in single precision, or sizes and the like as integers."""
+        """A constant: numbers in single precision or one byte, or sizes and the like."""
         numbers = array.detach().numpy() if isinstance(array, Tensor) else np.asarray(array)
-        numbers = numbers.astype(np.float32 if numbers.dtype.kind == "f" else np.int64, order="C")
+        if numbers.dtype != np.int8:
+            kind = np.float32 if numbers.dtype.kind == "f" else np.int64
+            numbers = numbers.astype(kind)
+        numbers = np.ascontiguousarray(numbers)
         name = f"weights_{len(self._weights)}"
         self._weights.append(numpy_helper.from_array(numbers, name))
         return name
@@ -61,8 +71,19 @@ class Graph:
 
     def linear(self, x: str, weight: Tensor, bias: Optional[Tensor] = None) -> str:
         """(…, I) -> (…, O), by torch's weight (O, I)"""
+        if self.int8:
+            return self._linear_int8(x, weight, bias)
         x = self.op("MatMul", x, self.weights(weight.t()))
         return x if bias is None else self.op("Add", x, self.weights(bias))
+
+    def _linear_int8(self, x: str, weight: Tensor, bias: Optional[Tensor]) -> str:
+        """Weights are rounded to 255 steps per column, x to 256 steps per call, by its extremes."""
+        scale = weight.detach().abs().amax(1).clamp_min(1e-12) / 127
+        rounded = (weight.detach() / scale.unsqueeze(1)).round().to(torch.int8).t()
+        inputs = [x, self.weights(rounded), self.weights(scale)]
+        if bias is not None:
+            inputs += ["", self.weights(bias)]
+        return self.microsoft("DynamicQuantizeMatMul", *inputs)
 
     def norm(self, x: str, norm: Any) -> str:
         """torch's norm; x itself where it is None"""
@@ -102,20 +123,10 @@ class Graph:
         )
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(_MICROSOFT, 1)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION)
-        save_model(model, path)
-
-
-def save_model(model: onnx.ModelProto, path: Path) -> None:
-    onnx.save_model(
-        model,
-        str(path),
-        save_as_external_data=True,
-        all_tensors_to_one_file=True,
-        location=weights_of(path),
-        size_threshold=1024,
-    )
-
-
-def weights_of(path: Path) -> str:
-    """The name of the file beside a graph that has its weights."""
-    return f"{path.stem}.weights"
+        onnx.save_model(
+            model,
+            str(path),
+            save_as_external_data=True,
+            all_tensors_to_one_file=True,
+            location=f"{path.stem}.weights",
+        )
