@@ -26,7 +26,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     settings = _settings(args)
     for package in ("fastapi", "prometheus_client", "uvicorn"):
         if find_spec(package) is None:
-            remedy = "install it: pip install 'mtn_fairseq[serve]'"
+            remedy = "install it: pip install '.[serve]'"
             raise InputError(f"{package} is not installed here", remedy)
     from ..service.workers import bind, serve, serve_in_workers
 
