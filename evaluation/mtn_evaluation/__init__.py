@@ -6,6 +6,8 @@
     unknown_words       two ways to score words outside the dictionary
     pair_groups         scores by new and returning queries, by place in the session, …
     paired_bootstrap    intervals of differences, from drawn people or pairs
+    completion          scores of completions, by number of characters typed
+    completion_log      completions of a test text, as mtn-complete writes them
     people              whose each test pair is
     evaluation_notes    what to read with care
     perplexity          from the scores of the next queries themselves

@@ -12,8 +12,10 @@ from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.result_file import check_result_file, write_result_file
 from mtn_preprocess.files.standard_streams import standard_output
 
+from ..completion import evaluate_completion
 from ..evaluation import AT, System, evaluate
 from ..paired_bootstrap import SAMPLES, SEED
+from .completion_tables import completion_tables
 from .evaluation_tables import evaluation_tables
 from .named_files import files_by_name, named_file
 
@@ -25,6 +27,9 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     args = parser.parse_args(argv)
     if args.with_unk and args.dict is None:
         parser.error("--with-unk: scores with <unk> as a token need --dict")
+    if args.completion:
+        _score_completions(parser, args)
+        return
     systems = _systems(parser, args.system, args.perplexity, args.with_unk)
     if args.json is not None:
         check_result_file(args.json, _inputs(systems, args.test, args.train, args.dict))
@@ -50,6 +55,23 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         write_result_file(args.json, json.dumps(result, indent=2, allow_nan=False) + "\n")
     with standard_output() as out:
         for line in evaluation_tables(result):
+            out.write(line + "\n")
+
+
+def _score_completions(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    for flag in ("train", "dict", "runs", "perplexity", "with_unk"):
+        if getattr(args, flag):
+            parser.error(f"--{flag.replace('_', '-')} is not for --completion")
+    files = _once(parser, "system", map(named_file, args.system))
+    if args.json is not None:
+        inputs = [*files.values(), *(f"{args.test}.{each}" for each in ("session", "next", "user"))]
+        check_result_file(args.json, inputs)
+    baselines = list(dict.fromkeys(args.baseline))
+    result = evaluate_completion(files, args.test, baselines, args.samples, args.seed)
+    if args.json is not None:
+        write_result_file(args.json, json.dumps(result, indent=2, allow_nan=False) + "\n")
+    with standard_output() as out:
+        for line in completion_tables(result):
             out.write(line + "\n")
 
 
@@ -113,6 +135,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="K,K",
         help="ranks for hit@K and MRR@K; of MRR, the largest is printed, the others are in --json "
         f"(default: {','.join(map(str, AT))})",
+    )
+    add(
+        "--completion",
+        action="store_true",
+        help="score outputs of mtn-complete: MRR@10, hit@10 and saved keystrokes by number of "
+        "characters typed (docs/completion.md)",
     )
     add("--samples", type=at_least_1, default=SAMPLES, metavar="N", help="default: %(default)s")
     add("--seed", type=at_least_0, default=SEED, help="of the bootstrap (default: %(default)s)")
