@@ -40,7 +40,7 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, **unused: Any) -> str:
     path = in_repository(page.file.src_uri)
     filled = _MARKER.sub(lambda found: _generated(found[1]), markdown)
-    if not path.endswith(".md"):  # a page of a file's text has no links
+    if not path.endswith((".md", ".ipynb")):  # a page of a file's text has no links
         return filled
     return replace_links(filled, lambda link: link_in_site(path, link))
 
