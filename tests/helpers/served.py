@@ -1,54 +1,97 @@
-"""`mtn-serve` as a real process on small tables of counts."""
+"""`mtn-serve` as a real process, and a client that notices every broken answer."""
 
+import http.client
+import json
 import re
+import signal
 import sys
 import time
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
-from processes import start_anew
+from processes import PATIENCE, start_anew
 
-COUNT = f"{sys.executable} -m mtn_serving.commands.count_next"
+from mtn_preprocess.text.session_pairs import Pair
+from mtn_serving.counting import count_next_queries
+
 SERVE = f"{sys.executable} -m mtn_serving.commands.serve"
-PAIRS = {
-    "paris": ["paris hotels", "paris hotels", "paris flights"],
-    "paris <q> paris hotels": ["london hotels", "london hotels", "london"],
-    "paris hotels": ["london hotels", "rome hotels"],
-    "london": ["london hotels", "london flights", "london flights"],
-    "london hotels": ["rome hotels", "paris hotels"],
-    "paris flights": ["london flights", "rome flights"],
-}
-SECONDS = 60  # until it is ready, on a busy machine
 
 
-def table(folder, pairs):
-    """A table of counts. `pairs`: session so far -> next queries, each as often as it was asked."""
-    folder.mkdir()
-    rows = [(session, query) for session, queries in pairs.items() for query in queries]
-    for ending, column in (("session", 0), ("next", 1)):
-        lines = "".join(f"{row[column]}\n" for row in rows)
-        (folder / f"train.{ending}").write_text(lines, encoding="utf-8")
-    counting = start_anew(f"{COUNT} --train {folder}/train --output {folder}/table", folder / "log")
-    assert counting.wait(timeout=SECONDS) == 0, (folder / "log").read_text(encoding="utf-8")
-    return folder / "table"
+def save_table(folder, next_query="paris hotels"):
+    """A table in which `paris` has one next query."""
+    count_next_queries([Pair("paris", next_query)]).save(folder)
+
+
+class Server:
+    """A running one.
+
+    Args:
+        process: the command
+        log: a file with all that it says
+    """
+
+    def __init__(self, process, log):
+        self.process, self.log = process, log
+        address = _wait(lambda: re.search(r"ready at (\S+)", self.said()), self._is_running)
+        self.address = address.group(1)
+        self.host, self.port = urlsplit(self.address).hostname, urlsplit(self.address).port
+
+    def said(self):
+        return self.log.read_text(encoding="utf-8")
+
+    def _is_running(self):
+        assert self.process.poll() is None, self.said()
+        return True
+
+    def connect(self, timeout=30):
+        return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+
+    def ask(self, path, body=None, connection=None, **headers):
+        """(status, answer as JSON or text)."""
+        found = connection or self.connect()
+        content = None if body is None else json.dumps(body)
+        sent = {"Content-Type": "application/json", **headers}
+        found.request("GET" if body is None else "POST", path, content, sent)
+        response = found.getresponse()
+        text = response.read().decode("utf-8")
+        if connection is None:
+            found.close()
+        is_json = response.headers["Content-Type"].startswith("application/json")
+        return response.status, json.loads(text) if is_json else text
+
+    def suggest(self, *session, connection=None, **more):
+        return self.ask("/v1/suggest", {"session": list(session), **more}, connection)
+
+    def wait_until(self, condition):
+        return _wait(condition, self._is_running)
+
+    def end(self, number=signal.SIGTERM):
+        """The exit code, after a signal."""
+        self.process.send_signal(number)
+        return self.process.wait(timeout=PATIENCE)
+
+
+def _wait(condition, goes_on):
+    until = time.monotonic() + 120
+    while time.monotonic() < until and goes_on():
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError("waited for too long")
 
 
 @contextmanager
-def serving(folder, flags):
-    """Its address, while it runs. `folder` is for what it says."""
-    said = folder / "serve.log"
-    process = start_anew(f"{SERVE} {flags} --port 0", said)
+def served(folder, flags, command=SERVE, **variables):
+    """A server on a free port; ended at the latest with the block."""
+    log = folder / "serve.log"
+    process = start_anew(f"{command} {flags} --port 0", log, **variables)
     try:
-        yield _address(process, said)
+        yield Server(process, log)
     finally:
-        process.terminate()
-        process.wait(timeout=SECONDS)
-
-
-def _address(process, said):
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end and process.poll() is None:
-        found = re.search(r"ready at (\S+)", said.read_text(encoding="utf-8"))
-        if found:
-            return found.group(1)
-        time.sleep(0.05)
-    raise AssertionError(f"mtn-serve did not start: {said.read_text(encoding='utf-8')}")
+        if process.poll() is None:
+            process.terminate()
+        try:
+            process.wait(timeout=60)
+        finally:
+            process.kill()
