@@ -7,6 +7,7 @@ bundle                 one folder that has all parts: written, opened, checked
 request                one session, and what the same person asked before it
 session_checks         what may be given as a session and as a history
 candidates             candidates of all sources for one session
+shown_candidates       those that may be shown: enough of the counts
 history                what this person asked before
 next_queries           what people asked next: the table, looked up
 tally, counted_text    training text, counted: who asked what after what
@@ -21,6 +22,7 @@ abuse                  queries that are never shown nor answered
 personal_data          text that may tell who somebody is
 features               what a ranker knows of a candidate
 ranker, fitting        which candidates are likely, learned on validation text
+trees                  a ranker's trees as a graph, without LightGBM
 list_rules             which candidates belong in a list
 conditions             which parts a ranker was fitted with
 fingerprints           texts that are known again and not kept
@@ -30,6 +32,7 @@ ranked_lists           many lists of numbers with their counts, in three arrays
 explanation            why a text is suggested, or why not; by without_queries and contributions
 kept_folder            folders of results: a header, checksums, whole or not at all
 array_folder           such folders of arrays, which open by memory map
+optional_imports       libraries that only some jobs need
 engine                 the door to a trained model
 onnx_engine            an exported model in that door: numpy and onnxruntime only
 torch_engine           the plugin in that door

@@ -11,7 +11,7 @@ from .next_queries import NextQueries
 # In the order in which they come where no ranker is at hand.
 SOURCES = ("history", "counts", "beam", "edits", "session")
 HISTORY, COUNTS, BEAM, EDITS, SESSION = SOURCES
-MAX_COUNTED = 20
+MAX_COUNTED = 20  # that may be shown
 
 # Which field of a candidate tells that a source has it.
 FIELD_OF = {
@@ -42,6 +42,7 @@ def gather(
     beam: Sequence[str],
     sources: Sequence[str] = SOURCES,
     past: Optional[Past] = None,
+    max_counted: int = MAX_COUNTED,
 ) -> List[Candidate]:
     """All candidates in the order of SOURCES, each source's best first.
 
@@ -51,12 +52,13 @@ def gather(
         beam: hypotheses of the model, best first
         sources: those that are switched on
         past: of this person; None for a stranger
+        max_counted: candidates of the counts
     """
     found: Dict[str, Dict[str, int]] = {}
     if HISTORY in sources and past is not None:
         _add(found, "own", own_queries(past))
     if COUNTS in sources and table is not None:
-        _add(found, "counted", [text for text, _ in table.suggest(session, MAX_COUNTED)])
+        _add(found, "counted", [text for text, _ in table.suggest(session, max_counted)])
     if BEAM in sources:
         _add(found, "hypothesis", [text for text in beam if not _stutters(text, session, table)])
     if EDITS in sources and table is not None:

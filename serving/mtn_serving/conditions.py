@@ -18,6 +18,8 @@ class Conditions(NamedTuple):
     counts: bool  # whether a table tells how often they were asked
     beam: int  # hypotheses of the model
     text: Optional[TextSettings] = None  # by which sessions are read; compared by `Suggester`
+    # Whether anybody had a past. Else a ranker knows nothing of its worth: all are strangers to it.
+    history: bool = True
 
 
 def conditions_of(

@@ -15,7 +15,6 @@ from typing import (
     Counter,
     Dict,
     Iterator,
-    List,
     NamedTuple,
     Optional,
     Sequence,
@@ -28,17 +27,17 @@ import numpy as np
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.typed_queries import in_lower_case
 
-from .candidates import BEAM, COUNTS, EDITS, FIELD_OF, HISTORY, SESSION, Candidate, gather
+from .candidates import BEAM, COUNTS, EDITS, FIELD_OF, HISTORY, SESSION, Candidate
 from .contributions import Contribution, contributions_of
 from .display_rules import OwnText
 from .edits import KINDS
 from .features import NAMES
-from .history import past_of
 from .list_rules import UNRELATED, arrange
 from .next_queries import NextQueries
 from .pipeline import Described, Pipeline, Suggestion
 from .request import Request
 from .session_checks import History, Session, check_session
+from .shown_candidates import Gathered, gather_shown
 from .without_queries import (
     WithoutQuery,
     log_probabilities,
@@ -116,7 +115,7 @@ def explain(
     """
     check_session(session)
     (request,) = pipeline.requests([session], [history])
-    candidates = {each.text: each for each in _candidates(pipeline, request)}
+    candidates = {each.text: each for each in _gathered(pipeline, request).candidates}
     query = _read(pipeline, suggestion, candidates)
     requests = [request, *shortened(request)]
     described = pipeline.described(requests)
@@ -167,14 +166,14 @@ def _read(
     return query
 
 
-def _candidates(pipeline: Pipeline, request: Request) -> List[Candidate]:
-    """All of them, also what may not be shown."""
+def _gathered(pipeline: Pipeline, request: Request) -> Gathered:
+    """All candidates, also what may not be shown."""
     beam: Sequence[str] = ()
     if pipeline.beam is not None and pipeline.trained is not None:
         line = request.fitted(pipeline.model_reads).line
         (beam,) = pipeline.beam(pipeline.trained.sources([line]))
-    past = past_of(request.history, request.session[-1])
-    return gather(request.session, pipeline.table, beam, pipeline.sources, past)
+    parts = pipeline.table, pipeline.sources, pipeline.display
+    return gather_shown(request, pipeline.past(request), beam, *parts)
 
 
 def _row(described: Described, query: str) -> Optional[int]:

@@ -1,21 +1,21 @@
 """From sessions to lists, with parts that fit together: requests, candidates, features, order."""
 
-from itertools import chain
 from pathlib import Path
 from typing import Counter, Iterator, List, NamedTuple, Optional, Sequence, TypeVar
 
 import numpy as np
 
+from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_text import decode_query
 from mtn_preprocess.text.text_settings import NAME as SETTINGS
 from mtn_preprocess.text.text_settings import SettingsOf, agreed_settings, read_settings
 from mtn_preprocess.text.typed_sessions import SessionReader
 
-from .candidates import BEAM, Candidate, gather
+from .candidates import BEAM, Candidate
 from .completion.ranker import CompletionRanker
 from .conditions import conditions_of
 from .display_rules import DEFAULT as DEFAULT_RULES
-from .display_rules import DisplayFilter, DisplayRules, OwnText
+from .display_rules import DisplayFilter, DisplayRules
 from .engine import Engine, HistorySize, Scores, Sources
 from .features import features
 from .history import Past, past_of
@@ -23,6 +23,7 @@ from .next_queries import NextQueries
 from .ranker import Ranker
 from .request import Request, read_request
 from .session_checks import Histories, Session, check_histories, check_sessions
+from .shown_candidates import gather_shown
 
 IN_TURN = "in turn"  # one source after the other
 
@@ -64,6 +65,11 @@ class Pipeline:
         unrelated: bool = False,
         completion_ranker: Optional[CompletionRanker] = None,
     ) -> None:
+        if unrelated and ranker is None:
+            raise InputError(
+                "what is unrelated is told by a ranker, and there is none",
+                "give a ranker, or leave out `unrelated`",
+            )
         self.table, self.trained, self.ranker = table, trained, ranker
         self.completion_ranker = completion_ranker
         self.unrelated = unrelated
@@ -118,7 +124,7 @@ class Pipeline:
     ) -> List[Described]:
         """The candidates of one batch that may be shown, with their features."""
         scores: Sequence[Optional[Scores]] = [None] * len(requests)
-        sources, pasts = self._sources(requests), _pasts(requests)
+        sources, pasts = self._sources(requests), list(map(self.past, requests))
         gathered = self._gather(requests, pasts, sources, held_back)
         if self.trained is not None and sources is not None:
             texts = [[each.text for each in candidates] for candidates in gathered]
@@ -141,7 +147,7 @@ class Pipeline:
         self, requests: Sequence[Request], held_back: Optional[Counter[str]]
     ) -> List[List[Candidate]]:
         sources = None if self.beam is None else self._sources(requests)
-        return self._gather(requests, _pasts(requests), sources, held_back)
+        return self._gather(requests, list(map(self.past, requests)), sources, held_back)
 
     def _sources(self, requests: Sequence[Request]) -> Optional[Sources]:
         """The requests as the model reads them; None without a model."""
@@ -167,10 +173,16 @@ class Pipeline:
             beams = self.beam(sources)
         found = []
         for request, past, beam in zip(requests, pasts, beams):
-            candidates = gather(request.session, self.table, beam, self.sources, past)
-            own = OwnText(request.session, chain.from_iterable(request.history))
-            found.append(self.display.shown(candidates, own, held_back))
+            gathered = gather_shown(request, past, beam, self.table, self.sources, self.display)
+            found.append(gathered.shown)
+            if held_back is not None:
+                held_back.update(gathered.held_back)
         return found
+
+    def past(self, request: Request) -> Past:
+        """What this person asked before; nothing for a ranker that never saw a past."""
+        knows_pasts = self.ranker is None or self.ranker.conditions.history
+        return past_of(request.history if knows_pasts else (), request.session[-1])
 
     def _ranked(self, described: Described) -> List[Suggestion]:
         if not described.candidates or self.ranker is None:
@@ -193,10 +205,6 @@ def _in_order_of_sources(candidates: Sequence[Candidate]) -> List[Suggestion]:
 
 def _suggestion(candidate: Candidate, score: float, rule: str) -> Suggestion:
     return Suggestion(candidate.text, score, candidate.source, rule, candidate.text)
-
-
-def _pasts(requests: Sequence[Request]) -> List[Past]:
-    return [past_of(request.history, request.session[-1]) for request in requests]
 
 
 def _texts_of(

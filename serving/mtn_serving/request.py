@@ -7,7 +7,7 @@ from typing import Iterable, List, NamedTuple, Optional, Tuple
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.histories import split_history
-from mtn_preprocess.text.session_text import is_separator, join_units
+from mtn_preprocess.text.session_text import join_units
 from mtn_preprocess.text.typed_sessions import SessionReader
 
 from .engine import HistorySize
@@ -48,17 +48,16 @@ def read_request(
         history: sessions before these, oldest first; all but the last MAX_HISTORY are left out
         may_be_empty: whether a session may have no query yet, as while the first one is typed
     """
+    before: List[List[str]] = []
     if isinstance(session, str):
-        before, last = split_history(reader.line(session))
-        sessions = _not_empty([*before, last])
+        before, typed = split_history(reader.line(session))
     else:
-        sessions = _not_empty([map(reader.query, session)])
-    if not sessions:
-        if not may_be_empty:
-            raise InputError("a session without a query", "give at least one")
-        sessions = [()]
+        typed = list(map(reader.query, session))
+    queries = tuple(filter(None, typed))
+    if not queries and not may_be_empty:  # what stands before it is another session
+        raise InputError("a session without a query", "give at least one")
     earlier = _not_empty(map(reader.query, each) for each in history or ())
-    return Request(sessions[-1], tuple([*earlier, *sessions[:-1]][-MAX_HISTORY:]))
+    return Request(queries, tuple([*earlier, *_not_empty(before)][-MAX_HISTORY:]))
 
 
 def _not_empty(sessions: Iterable[Iterable[str]]) -> List[Queries]:
@@ -71,4 +70,5 @@ def as_line(session: Session, reader: SessionReader = UNKNOWN_TEXT) -> str:
 
 
 def has_query(line: str, reader: SessionReader = UNKNOWN_TEXT) -> bool:
-    return not all(map(is_separator, reader.line(line).split()))
+    """Whether the session in progress has one, whatever stands before it."""
+    return any(split_history(reader.line(line))[1])

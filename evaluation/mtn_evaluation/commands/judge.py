@@ -51,7 +51,11 @@ def _sample(args: argparse.Namespace) -> None:
     people = people_of(args.test, len(systems.pairs))
     sample = draw_sample(systems, people, args.lists, args.nbest, args.seed)
     write_result_file(key_file, json.dumps(sample.key, indent=2) + "\n")
-    write_result_file(args.output, sample.form)
+    try:
+        write_result_file(args.output, sample.form)
+    except BaseException:  # a key without its form would be in the way of the next try
+        os.unlink(key_file)
+        raise
     _say(
         f"{args.lists} pairs ({sample.key['drawn']}), {len(files)} lists each, in {args.output}; "
         f"the key, which the reader must not see, in {key_file}"

@@ -12,9 +12,10 @@ from mtn_preprocess.commands.parser import CommandParser
 from mtn_preprocess.commands.time_left import TimeLeft
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.standard_streams import standard_output
-from mtn_preprocess.text.session_pairs import Pair
+from mtn_preprocess.text.session_pairs import Pair, read_pairs_in_words
 
 from ..candidates import FIELD_OF
+from ..completion.ranker import CompletionRanker
 from ..fitting import (
     AT,
     FOLDS,
@@ -28,6 +29,7 @@ from ..fitting import (
 from ..kept_folder import check_output
 from ..ranker import KIND, import_lightgbm
 from ..suggester import Described, Suggester
+from .fit_completion import run_completion
 from .personal_pairs import PersonalPairs
 from .suggester_flags import add_suggester_flags, say_held_back, suggester_of
 
@@ -59,7 +61,7 @@ def run(
         described,
         [pair.next_query for pair in pairs] * len(groups),
         people * len(groups),
-        suggester.conditions,
+        suggester.conditions._replace(history=known.with_history > 0),
         seed=seed,
         progress=TimeLeft(_say),
     )
@@ -181,11 +183,27 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     )
     add("--output", required=True, metavar="FOLDER", help="the ranker; an older one is replaced")
     add("--seed", type=int, default=SEED, help="default: %(default)s")
+    add(
+        "--completion",
+        action="store_true",
+        help="fit a ranker of completions for mtn-complete, on prefixes cut from the next queries",
+    )
+    add(
+        "--bundle",
+        metavar="FOLDER",
+        help="of mtn-export, in the place of --model, --data and --counts; for --completion, its "
+        "model completes, too, which a checkpoint cannot",
+    )
     args = parser.parse_args(argv)
     import_lightgbm()  # before all the work, not after it
-    check_output(Path(args.output), KIND)
-    suggester = suggester_of(parser, args)
-    lines = run(suggester, args.valid, args.output, args.seed, not args.no_history)
+    check_output(Path(args.output), CompletionRanker.kind if args.completion else KIND)
+    suggester = suggester_of(parser, args, bundle=args.bundle)
+    use_history = not args.no_history
+    if args.completion:
+        people = _people(args.valid, list(read_pairs_in_words(args.valid)))
+        lines = run_completion(suggester, args.valid, args.output, people, args.seed, use_history)
+    else:
+        lines = run(suggester, args.valid, args.output, args.seed, use_history)
     with standard_output() as out:
         out.write("".join(f"{line}\n" for line in lines))
 

@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 from scoring_logs import Answer, write_log, write_text
 
+from mtn_evaluation.commands import judge
 from mtn_evaluation.commands.judge import main
 from mtn_evaluation.judging.sample import _draw
 from mtn_evaluation.judging.verdicts import wilson
@@ -142,6 +143,21 @@ def test_a_form_is_never_overwritten(text):
             sample(text, "--lists", "5")
         assert (text / name).read_text() == "hours of work"
         (text / name).unlink()
+
+
+def test_no_key_is_left_without_its_form(text, monkeypatch):
+    def full(path, content):
+        if path.endswith(".tsv"):
+            raise InputError("cannot be written", "free some space", path)
+        write(path, content)
+
+    write = judge.write_result_file
+    monkeypatch.setattr(judge, "write_result_file", full)
+    with pytest.raises(InputError, match="cannot be written"):
+        sample(text, "--lists", "5")
+    assert not (text / "form.key.json").exists()
+    monkeypatch.undo()
+    sample(text, "--lists", "5")
 
 
 # --- counting -------------------------------------------------------------------------------------

@@ -164,7 +164,10 @@ def fitted_on(monkeypatch, valid, **options):
 
     def stop(described, next_queries, person_of, conditions, **_):
         given.update(
-            described=described, next_queries=list(next_queries), person_of=list(person_of)
+            described=described,
+            next_queries=list(next_queries),
+            person_of=list(person_of),
+            conditions=conditions,
         )
         raise KeyboardInterrupt
 
@@ -210,7 +213,9 @@ def test_each_pair_is_learned_with_the_past_and_as_a_strangers(tmp_path, monkeyp
     assert past == [1, *[0] * 11]
     texts = [{each.text for each in one.candidates} for one in given["described"]]
     assert ["mine" in each for each in texts] == [True, *[False] * 11]
-    assert len(fitted_on(monkeypatch, valid, use_history=False)["next_queries"]) == 6
+    assert given["conditions"].history
+    as_strangers = fitted_on(monkeypatch, valid, use_history=False)
+    assert len(as_strangers["next_queries"]) == 6 and not as_strangers["conditions"].history
 
 
 # --- probabilities --------------------------------------------------------------------------------

@@ -166,7 +166,6 @@ def test_a_history_is_read_as_sessions_are():
     "line, request_",
     [
         ("a <q> <session> <q> b", Request(("b",), (("a",),))),
-        ("a <session>", Request(("a",))),
         ("<session> a <session> <session> b", Request(("b",), (("a",),))),
         ("a <unit3> b <session> c <q> d", Request(("c", "d"), (("a",), ("b",)))),
     ],

@@ -54,6 +54,25 @@ def test_saved_and_loaded_it_gives_the_same(tmp_path):
     assert loaded.facts["examples"] == 400
 
 
+def test_a_ranker_that_never_saw_a_past_takes_everybody_for_a_stranger(tmp_path):
+    """It knows nothing of the worth of a past. In files of earlier code nothing is said of it."""
+    fitted = fitted_example().ranker
+    table, history = TABLE, [["x", "mine"], ["x", "mine"]]
+    alone = Suggester(table, ranker=fitted).suggest(["x"])
+    ranker = Ranker(
+        fitted.learner,
+        fitted.calibration,
+        fitted.conditions._replace(history=False),
+        fitted.facts,
+    )
+    ranker.save(tmp_path / "ranker")
+    for each in (ranker, Ranker.load(tmp_path / "ranker")):
+        assert Suggester(table, ranker=each).suggest(["x"], history=history) == alone
+    found = Suggester(table, ranker=fitted).suggest(["x"], history=history)
+    assert "mine" in [each.text for each in found]
+    assert Suggester(table).suggest(["x"], history=history)[0].text == "mine"
+
+
 # --- on disk --------------------------------------------------------------------------------------
 
 
@@ -160,7 +179,7 @@ def test_what_is_left_open_is_as_the_ranker_was_fitted():
     assert suggester.sources == ("history", "counts", "session")
     assert Suggester(TABLE, ranker=ranker, beam=7).conditions.beam == 7
     plain = Suggester(TABLE).conditions
-    assert plain == (("history", "counts", "edits", "session"), False, True, 30, TEXT)
+    assert plain == (("history", "counts", "edits", "session"), False, True, 30, TEXT, True)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Suggestions without a ranker: in the order of their sources; and what is never suggested."""
 
+from collections import Counter
+
 import pytest
 from test_next_queries import table_of
 
@@ -108,7 +110,6 @@ def test_no_gpu(monkeypatch):
         ("a <q> <q> b", "a <q> b"),
         ("a <q> <session> b", "a <session> b"),
         ("a <session> <q> b", "a <session> b"),
-        ("a <session>", "a"),
         (["", "a", "  "], "a"),
         ("Cafe\u0301 PARIS", "café paris"),
         ("par\udcffis", "par?is"),  # a byte that is no UTF-8
@@ -118,8 +119,11 @@ def test_what_people_type(session, line):
     assert as_line(session) == line
 
 
-@pytest.mark.parametrize("session", ["", "<q>", "<q> <session> <q>", [], ["", " "]])
+@pytest.mark.parametrize(
+    "session", ["", "<q>", "<q> <session> <q>", "a b <session>", "a b <unit3> <q>", [], ["", " "]]
+)
 def test_a_session_without_a_query(session):
+    """Nor is it the one before, which has ended."""
     with pytest.raises(InputError, match="a session without a query; give at least one"):
         Suggester(TABLE).suggest(session)
 
@@ -135,7 +139,7 @@ def test_queries_as_typed_get_suggestions_as_typed():
     assert texts(Suggester(table, without=["edits"]), r"\<q>") == [r"\<q> tag"]
 
 
-@pytest.mark.parametrize("line", ["", "<q>", "<Q> <Session>", "▁", " \n"])
+@pytest.mark.parametrize("line", ["", "<q>", "<Q> <Session>", "▁", " \n", "a b <session>"])
 def test_lines_without_a_query_are_known_before_they_are_asked(line):
     assert not has_query(line)
     with pytest.raises(InputError, match="a session without a query"):
@@ -143,7 +147,28 @@ def test_lines_without_a_query_are_known_before_they_are_asked(line):
 
 
 def test_lines_with_a_query():
-    assert has_query("<q> a") and has_query("a ▁b")
+    assert has_query("<q> a") and has_query("a ▁b") and has_query("a <session> b")
+
+
+def test_unrelated_is_for_ranked_lists():
+    with pytest.raises(InputError, match="what is unrelated is told by a ranker"):
+        Suggester(TABLE, unrelated=True)
+
+
+def test_what_may_not_be_shown_takes_nobodys_place():
+    """30 queries followed; of the first 20, half may not be shown."""
+    followers = [f"{'bad' if number < 10 else 'good'} w{number:02}" for number in range(30)]
+    sessions = [["a", each] for number, each in enumerate(followers) for _ in range(40 - number)]
+    suggester = Suggester(
+        table_of(sessions), without=["edits"], rules=DisplayRules(block_list=("bad",))
+    )
+    held_back = Counter()
+    (found,) = suggester.suggest_many([["a"]], 99, held_back=held_back)
+    assert [each.text for each in found] == followers[10:30]
+    assert held_back == {"block list": 10}
+    assert len(Suggester(table_of(sessions), without=["edits"]).suggest(["a"], 99)) == 20
+    nothing = Suggester(table_of(sessions), rules=DisplayRules(block_list=("bad", "good")))
+    assert nothing.suggest(["a"], 99) == []
 
 
 # --- one session or many --------------------------------------------------------------------------

@@ -1,0 +1,61 @@
+"""Candidates, and which of them may be shown: enough of the counts, also where many may not be."""
+
+from collections import Counter
+from functools import partial
+from itertools import chain
+from typing import Counter as CounterOf
+from typing import List, NamedTuple, Optional, Sequence
+
+from .candidates import COUNTS, MAX_COUNTED, Candidate, gather
+from .display_rules import DisplayFilter, OwnText
+from .history import Past
+from .next_queries import NextQueries
+from .request import Request
+
+MAX_LOOKED_AT = 200  # of the counts
+
+
+class Gathered(NamedTuple):
+    candidates: List[Candidate]  # all of them
+    shown: List[Candidate]  # those that may be shown
+    held_back: CounterOf[str]  # how many may not be, for each of `display_rules.REASONS`
+
+
+def gather_shown(
+    request: Request,
+    past: Past,
+    beam: Sequence[str],
+    table: Optional[NextQueries],
+    sources: Sequence[str],
+    display: DisplayFilter,
+) -> Gathered:
+    """Args as of `gather`; `display` decides what may be shown."""
+    own = OwnText(request.session, chain.from_iterable(request.history))
+    collect = partial(gather, request.session, table, beam, sources, past)
+    found = _filtered(collect(), own, display)
+    if table is None or _counted(found.candidates) == _counted(found.shown):
+        return found
+    enough = _enough_counted(request, own, table, display)
+    return _filtered(collect(max_counted=enough), own, display)
+
+
+def _filtered(candidates: List[Candidate], own: OwnText, display: DisplayFilter) -> Gathered:
+    held_back: CounterOf[str] = Counter()
+    return Gathered(candidates, display.shown(candidates, own, held_back), held_back)
+
+
+def _counted(candidates: Sequence[Candidate]) -> int:
+    return sum(each.counted is not None for each in candidates)
+
+
+def _enough_counted(
+    request: Request, own: OwnText, table: NextQueries, display: DisplayFilter
+) -> int:
+    """How many of the counts to take, so that MAX_COUNTED of them may be shown."""
+    shown = 0
+    texts = [text for text, _ in table.suggest(request.session, MAX_LOOKED_AT)]
+    for number, text in enumerate(texts, 1):
+        shown += len(display.shown([Candidate(text, COUNTS)], own))
+        if shown == MAX_COUNTED:
+            return number
+    return len(texts)
