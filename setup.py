@@ -31,7 +31,7 @@ setup(
         # Upstream fairseq still uses np.float and np.int, which numpy 1.24 removed.
         'numpy>=1.21.3,<1.24; python_version < "3.11"',
         'numpy>=1.23.2; python_version >= "3.11"',
-        # Python 3.9 has onnxruntime up to 1.19 and onnx up to 1.19; Python 3.8 serves by torch only.
+        # For Python 3.9 there are onnxruntime and onnx up to 1.19; Python 3.8 serves by torch only.
         'onnx>=1.16; python_version >= "3.9"',
         'onnxruntime>=1.19; python_version >= "3.9"',
         "sacrebleu>=2.0",
@@ -66,10 +66,12 @@ setup(
     entry_points={
         "console_scripts": [
             "mtn-architectures = mtn_report.architectures:main",
+            "mtn-bundle = mtn_serving.commands.bundle:main",
             "mtn-check-text = mtn_preprocess.commands.check_text:main",
             "mtn-count-next = mtn_serving.commands.count_next:main",
             "mtn-evaluate = mtn_evaluation.commands.evaluate:main",
             "mtn-events = mtn_serving.commands.events:main",
+            "mtn-export = mtn_serving.commands.export:main",
             "mtn-fit-ranker = mtn_serving.commands.fit_ranker:main",
             "mtn-judge = mtn_evaluation.commands.judge:main",
             "mtn-log-to-sessions = mtn_preprocess.log_to_sessions:main",

@@ -18,13 +18,17 @@
 No torch, no fairseq.
 """
 
-from .evaluation import System, evaluate
-from .generate_log import GenerateLog, Suggestions, read_generate_log, read_system
-from .pair_groups import group_pairs
-from .paired_bootstrap import Difference, compare
-from .perplexity import Perplexity, read_perplexity
-from .suggestion_scores import figures, pair_rows, score, signature
-from .unknown_words import RawText, UnknownAsToken, known_words
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .evaluation import System, evaluate
+    from .generate_log import GenerateLog, Suggestions, read_generate_log, read_system
+    from .pair_groups import group_pairs
+    from .paired_bootstrap import Difference, compare
+    from .perplexity import Perplexity, read_perplexity
+    from .suggestion_scores import figures, pair_rows, score, signature
+    from .unknown_words import RawText, UnknownAsToken, known_words
 
 __all__ = [
     "Difference",
@@ -46,3 +50,31 @@ __all__ = [
     "score",
     "signature",
 ]
+
+# Imported when they are asked for: what only reads or writes a log needs no sacrebleu.
+_MODULES = {
+    "Difference": "paired_bootstrap",
+    "GenerateLog": "generate_log",
+    "Perplexity": "perplexity",
+    "RawText": "unknown_words",
+    "Suggestions": "generate_log",
+    "System": "evaluation",
+    "UnknownAsToken": "unknown_words",
+    "compare": "paired_bootstrap",
+    "evaluate": "evaluation",
+    "figures": "suggestion_scores",
+    "group_pairs": "pair_groups",
+    "known_words": "unknown_words",
+    "pair_rows": "suggestion_scores",
+    "read_generate_log": "generate_log",
+    "read_perplexity": "perplexity",
+    "read_system": "generate_log",
+    "score": "suggestion_scores",
+    "signature": "suggestion_scores",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_MODULES[name]}", __name__), name)

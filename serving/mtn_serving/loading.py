@@ -10,6 +10,7 @@ from .completion.ranker import CompletionRanker
 from .display_rules import DisplayRules
 from .engine import Engine
 from .next_queries import NextQueries
+from .optional_imports import WHOLE_PROJECT, needed_for
 from .pipeline import Pipeline
 from .ranker import Ranker
 
@@ -85,12 +86,7 @@ def load_parts(
 
 def _trained(model: Path, data: Path, cpu: bool) -> Engine:
     """Imported only here: torch and fairseq take seconds, and counts alone do not need them."""
-    try:
+    with needed_for("a checkpoint", f"{WHOLE_PROJECT}, or give a bundle of mtn-export"):
         from .torch_engine.trained_model import TrainedModel
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"a checkpoint needs {error.name}, which is not installed",
-            "install the whole project, or give a bundle of mtn-export",
-            model,
-        ) from None
+
     return TrainedModel.load(model, data, cpu)

@@ -17,14 +17,18 @@ FILES_OF_THE_BUILD = ["setup.py", "pyproject.toml", "README.md", "LICENSE"]
 NEEDED_BY_ALL = ["numpy", "sacrebleu", "sentencepiece", "torch"]
 SCRIPTS = {
     "mtn-architectures",
+    "mtn-bundle",
     "mtn-check-text",
     "mtn-count-next",
     "mtn-evaluate",
+    "mtn-events",
+    "mtn-export",
     "mtn-fit-ranker",
     "mtn-judge",
     "mtn-log-to-sessions",
     "mtn-report",
     "mtn-sample-log",
+    "mtn-serve",
     "mtn-suggest",
     "mtn-user-dir",
     "mtn-yardstick",

@@ -107,6 +107,14 @@ ALLOWED = {
     ),
     # after fairseq
     "mtn_serving": (*COMMANDS, "mtn_evaluation", "numpy", "lightgbm"),
+    "mtn_serving.trees": ("mtn_preprocess.errors", "numpy", "onnxruntime"),
+    "mtn_serving.bundle": (*TEXT_LAYER, "mtn_serving", "numpy"),
+    "mtn_serving.bundle.tree_graph": (
+        "mtn_preprocess.errors",
+        "mtn_serving.trees",
+        "numpy",
+        "onnx",
+    ),
     # an exported model, without torch
     "mtn_serving.onnx_engine": (*TEXT_LAYER, "mtn_serving.engine", "numpy", "onnxruntime"),
     # the two doors to the plugin
@@ -117,7 +125,6 @@ ALLOWED = {
         "mtn_fairseq",
         "fairseq",
         "onnx",
-        "onnxruntime",
     ),
     "mtn_serving.torch_engine": (
         *TEXT_LAYER,

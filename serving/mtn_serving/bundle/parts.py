@@ -7,6 +7,7 @@ from typing import Any, Dict, Type
 from ..kept_folder import HEADER, read_header, write_header
 from ..next_queries import KIND as COUNTS_KIND
 from ..next_queries import NextQueries
+from ..optional_imports import WHOLE_PROJECT, needed_for
 from ..ranker import LEARNER, TREES, Ranker, read_lightgbm
 
 _COUNT_FACTS = ("pairs", "queries", "contexts", "longest_context", "users", "min_users")
@@ -16,7 +17,8 @@ Facts = Dict[str, Any]
 
 def add_model(checkpoint: Path, data: Path, folder: Path, int8: bool) -> Facts:
     """Imported only here: torch and fairseq take seconds, and other parts do not need them."""
-    from ..export.export_model import export_model
+    with needed_for("exporting a model", WHOLE_PROJECT):
+        from ..export.export_model import export_model
 
     folder.mkdir()
     return export_model(checkpoint, data, folder, int8)
@@ -51,7 +53,8 @@ def add_ranker(source: Path, folder: Path, kind: Type[Ranker] = Ranker) -> Facts
 
 
 def _write_ranker(source: Path, folder: Path, kind: Type[Ranker], header: Facts) -> None:
-    from .tree_graph import tree_graph  # needs onnx
+    with needed_for("exporting a ranker", WHOLE_PROJECT):
+        from .tree_graph import tree_graph
 
     graph = tree_graph(read_lightgbm(source, kind.kind, header))
     (folder / TREES).write_bytes(graph)

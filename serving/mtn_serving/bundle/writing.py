@@ -14,10 +14,10 @@ from mtn_preprocess.files.whole_folder import written_whole
 from ..display_rules import DisplayRules
 from ..suggester import Suggester
 from .folder import RULES, Bundle
-from .manifest import foreign_files, read_manifest, write_manifest
+from .manifest import files_in, foreign_files, read_manifest, write_manifest
 from .model_card import NAME as CARD
 from .model_card import model_card
-from .rules import read_bundle_rules, write_bundle_rules
+from .rules import SETTINGS, read_bundle_rules, write_bundle_rules
 
 # Of the exporter, where they are installed.
 _LIBRARIES = (
@@ -115,9 +115,17 @@ def _finish(folder: Path, rules: DisplayRules, facts: Facts, score: Score, name:
         RULES: _facts_of_rules(suggester, rules, folder),
         **({"scores": scores} if scores else {}),
     }
+    _make_readable(folder)
     card = model_card(name, {**manifest, **facts})
     (folder / CARD).write_text(card, encoding="utf-8")
     write_manifest(folder, facts)
+
+
+def _make_readable(folder: Path) -> None:
+    """As any new file here is: onnx writes weights for their owner only."""
+    new_file = folder / RULES / SETTINGS
+    for name in files_in(folder):
+        shutil.copymode(new_file, folder / name)
 
 
 def _load(folder: Path) -> Suggester:

@@ -14,6 +14,7 @@ from mtn_preprocess.files.standard_streams import standard_output
 from ..bundle.folder import Bundle
 from ..bundle.manifest import foreign_files
 from ..bundle.model_card import model_card
+from ..optional_imports import needed_for
 from ..suggester import Suggester
 from .bundle_scores import AT, FIGURES, score_text
 
@@ -44,7 +45,8 @@ def verify(folder: str) -> List[str]:
 
 def compare_bundles(old: str, new: str, test: str) -> List[str]:
     """Figures of both on a text, and of their difference an interval and p."""
-    from mtn_evaluation.paired_bootstrap import CONFIDENCE, compare
+    with needed_for("comparing", "pip install 'sacrebleu>=2.0'"):
+        from mtn_evaluation.paired_bootstrap import CONFIDENCE, compare
 
     scored = [score_text(Suggester.load(each, verify=True), test, _say) for each in (old, new)]
     (differences,) = compare(scored[0].rows, [scored[1].rows], AT, people=scored[0].people)

@@ -4,11 +4,12 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 import numpy as np
 
-from mtn_preprocess.errors import InputError
+from mtn_evaluation.people import people_of
 
 from ..candidates import BEAM, SOURCES
 from ..display_rules import DisplayRules
 from ..engine import Engine
+from ..optional_imports import needed_for
 from ..suggester import Suggester
 from .personal_pairs import PersonalPairs
 
@@ -44,12 +45,8 @@ def score_text(suggester: Suggester, prefix: str, say: Say) -> ScoredText:
     """Args:
     prefix: of prepared text: `PREFIX.session`, `PREFIX.next`, and `PREFIX.history` if there is one
     """
-    try:
-        from mtn_evaluation.people import people_of
+    with needed_for("scoring", "pip install 'sacrebleu>=2.0'"):
         from mtn_evaluation.suggestion_scores import pair_rows
-    except ModuleNotFoundError as error:
-        reason = f"scores need {error.name}, which is not installed"
-        raise InputError(reason, "pip install 'sacrebleu>=2.0'") from None
     suggester.check_text(prefix)
     personal = PersonalPairs(prefix, True, suggester.model_reads, say)
     lists: List[List[str]] = []

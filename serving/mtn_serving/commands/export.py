@@ -1,6 +1,7 @@
 """`mtn-export`: a model, counts, a ranker and display rules -> one folder that can be served."""
 
 import argparse
+import logging
 from functools import partial
 from pathlib import Path
 from typing import Any, Dict, Optional, Sequence
@@ -58,6 +59,8 @@ def _parts(args: argparse.Namespace) -> Dict[str, AddPart]:
 
 def _add_model(args: argparse.Namespace, folder: Path) -> Facts:
     _say(f"exporting {args.checkpoint}")
+    # fairseq reports what it loads; here that is not what anybody asked for.
+    logging.getLogger("fairseq").setLevel(logging.WARNING)
     return add_model(Path(args.checkpoint), Path(args.data), folder, args.int8)
 
 

@@ -1,0 +1,42 @@
+"""Packaging of `mtn_serving`: what suggests from a bundle, without torch, fairseq or a compiler.
+
+`pip install ./serving` packs three rooms of the project, from where they are, and installs numpy,
+onnxruntime and sentencepiece. `pip install .`, the whole project, has the same files: install one
+of the two in an environment.
+"""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+ROOMS = ["preprocess", "evaluation", "serving"]
+PROJECT = (Path(__file__).resolve().parents[1] / "setup.py").read_text(encoding="utf-8")
+(VERSION,) = re.findall(r'^    version="(.+)",$', PROJECT, re.MULTILINE)
+
+setup(
+    name="mtn_serving",
+    version=VERSION,
+    description="Query suggestions from a bundle of mtn_fairseq: numpy and onnxruntime, no torch",
+    author="The mtn_fairseq authors",
+    license="MIT",
+    python_requires=">=3.9",
+    packages=[package for room in ROOMS for package in find_packages(f"../{room}")],
+    package_dir={f"mtn_{room}": f"../{room}/mtn_{room}" for room in ROOMS},
+    package_data={"": ["py.typed"], "mtn_serving": ["explicit_words.txt", "page/*"]},
+    install_requires=["numpy>=1.21.3", "onnxruntime>=1.19", "sentencepiece>=0.1.97"],
+    extras_require={
+        "evaluate": ["sacrebleu>=2.0"],
+        "serve": ["fastapi>=0.115", "httptools", "prometheus-client>=0.20", "uvicorn>=0.30"],
+    },
+    entry_points={
+        "console_scripts": [
+            "mtn-bundle = mtn_serving.commands.bundle:main",
+            "mtn-count-next = mtn_serving.commands.count_next:main",
+            "mtn-events = mtn_serving.commands.events:main",
+            "mtn-export = mtn_serving.commands.export:main",
+            "mtn-serve = mtn_serving.commands.serve:main",
+            "mtn-suggest = mtn_serving.commands.suggest:main",
+        ],
+    },
+)
