@@ -99,10 +99,11 @@ def difference_table(systems: Dict[str, Runs]) -> Iterator[str]:
             seeds = sorted(set(systems[system]) & set(systems[baseline]))
             one, other = ([systems[name][seed] for seed in seeds] for name in (system, baseline))
             found = {each.figure: each for each in differences(one, other, way)}
-            ratio = mean_bleu(one, way) / mean_bleu(other, way)
+            bleu = mean_bleu(other, way)  # 0 where no 4-gram matches
+            ratio = f"{mean_bleu(one, way) / bleu:.2f}" if bleu else "–"
             shown = [interval(found[figure]) for figure in COMPARED]
             pair = f"{LABELS[system]} minus {LABELS[baseline]}"
-            yield f"| {pair} | {label} | {ratio:.2f} | {' | '.join(shown)} |"
+            yield f"| {pair} | {label} | {ratio} | {' | '.join(shown)} |"
 
 
 def compared(systems: Dict[str, Runs]) -> List[Tuple[str, str]]:
