@@ -10,7 +10,6 @@ from .graph import Graph
 # fairseq's --activation-fn, as nodes.
 _ACTIVATIONS = {
     "relu": lambda graph, x: graph.op("Relu", x),
-    "relu_squared": lambda graph, x: _squared(graph, graph.op("Relu", x)),
     "gelu": lambda graph, x: graph.microsoft("Gelu", x),
     "gelu_fast": lambda graph, x: graph.microsoft("FastGelu", x),
     "gelu_accurate": lambda graph, x: graph.microsoft("FastGelu", x),
@@ -118,7 +117,3 @@ def _feed_forward(graph: Graph, layer: Any, x: str, activation: str) -> str:
         return graph.linear(y, layer.fc2.weight, layer.fc2.bias)
 
     return _residual(graph, layer, layer.final_layer_norm, x, network)
-
-
-def _squared(graph: Graph, x: str) -> str:
-    return graph.op("Mul", x, x)

@@ -144,7 +144,8 @@ def _pointer_inputs(
     if not hierarchical:
         mask = np.where(has_word, np.float32(0), NEVER)[:, None]
         return {"pointer_places": places, "pointer_mask": mask}, memory, {}, table
-    views = [layout.level(each, top=each == levels) for each in range(2, max(levels, 2) + 1)]
+    top = max(levels, 2)  # without a level above queries, the source is a session
+    views = [layout.level(level, top=level == top) for level in range(2, top + 1)]
     units = _units_with_words(
         has_word.reshape(sessions, queries, length).max(2), views, layout.last
     )

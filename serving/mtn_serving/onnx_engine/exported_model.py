@@ -117,4 +117,5 @@ class ExportedModel:
     def _texts(self, hypotheses: Sequence[Hypothesis], source: Source) -> List[str]:
         """Those that are one query: a model has seen separators in sessions, and may say one."""
         words = [source.words_of(each.columns, self.vocabulary) for each in hypotheses]
-        return [self.vocabulary.text(each) for each in words if not any(map(is_separator, each))]
+        texts = [self.vocabulary.text(each) for each in words if not any(map(is_separator, each))]
+        return [text for text in texts if text]

@@ -56,8 +56,8 @@ class Vocabulary:
         return escape_symbols(without_unseen(line), self.separators).split()
 
     def text(self, words: Sequence[str]) -> str:
-        """A line of prepared text, in words."""
-        line = " ".join(words)
+        """A line of prepared text, in words; `<s>`, which a model may say, is not shown."""
+        line = " ".join(word for word in words if word != SYMBOLS[START])
         return line if self.pieces is None else decode_pieces(line)
 
     def shown(self, word: str) -> str:
