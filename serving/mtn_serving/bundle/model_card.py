@@ -31,6 +31,7 @@ def model_card(name: str, manifest: Facts) -> str:
         *_section("## Trained on", _numbers(manifest.get("trained_on"))),
         *_section("## Counts", _numbers(manifest.get("next-queries"))),
         *_section("## Scores", _scores(manifest.get("scores"))),
+        *_section("## What int8 loses, in percent", _numbers(manifest.get("int8_loss"))),
         *_section("## What may be shown", _numbers(manifest.get("rules"))),
         "Only queries that so many people asked are suggested, and no explicit words, personal "
         "data or listed words. `mtn-export --update` changes these rules.",

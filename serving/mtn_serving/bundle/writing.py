@@ -31,9 +31,11 @@ _LIBRARIES = (
     "sentencepiece",
 )
 
+SCORES, INT8_LOSS = MEASURED = ("scores", "int8_loss")  # of all parts together
+
 Facts = Dict[str, Any]
 AddPart = Callable[[Path], Facts]  # writes a folder that is not there yet; returns facts of it
-Score = Callable[[Suggester], Facts]  # how good the lists of a bundle are
+Score = Callable[[Suggester], Facts]  # how good the lists of a bundle are: some of MEASURED
 
 
 @contextmanager
@@ -93,7 +95,7 @@ def update_bundle(
             if part not in (*parts, RULES):
                 shutil.copytree(folder / part, partial / part)
         of_parts = {name: add(partial / name) for name, add in parts.items()}
-        described_anew = ("kind", "format", "files", "sha256", "scores", RULES)
+        described_anew = ("kind", "format", "files", "sha256", *MEASURED, RULES)
         kept = {name: fact for name, fact in old.manifest.items() if name not in described_anew}
         _finish(partial, rules, {**kept, **of_parts}, score, folder.name)
     return Bundle.open(folder, verify=False)
@@ -109,12 +111,7 @@ def _finish(folder: Path, rules: DisplayRules, facts: Facts, score: Score, name:
     write_bundle_rules(folder / RULES, rules)
     manifest = write_manifest(folder, facts)
     suggester = _load(folder)
-    scores = score(suggester)
-    facts = {
-        **facts,
-        RULES: _facts_of_rules(suggester, rules, folder),
-        **({"scores": scores} if scores else {}),
-    }
+    facts = {**facts, RULES: _facts_of_rules(suggester, rules, folder), **score(suggester)}
     _make_readable(folder)
     card = model_card(name, {**manifest, **facts})
     (folder / CARD).write_text(card, encoding="utf-8")

@@ -14,7 +14,15 @@ from mtn_preprocess.files.whole_folder import scratch
 from ..bundle.folder import COMPLETION, COUNTS, MODEL, RANKER, Bundle
 from ..bundle.parts import add_counts, add_model, add_ranker
 from ..bundle.trained_on import prepared_text, training_pairs
-from ..bundle.writing import AddPart, Facts, check_place, update_bundle, write_bundle
+from ..bundle.writing import (
+    INT8_LOSS,
+    SCORES,
+    AddPart,
+    Facts,
+    check_place,
+    update_bundle,
+    write_bundle,
+)
 from ..completion.ranker import CompletionRanker
 from ..display_rules import DEFAULT, DisplayRules, read_rules
 from ..suggester import Suggester
@@ -39,7 +47,7 @@ def update(args: argparse.Namespace) -> None:
     old = Bundle.open(folder)
     rules = _rules(args, DEFAULT if args.default_rules else old.rules())
     bundle = update_bundle(folder, _parts(args), rules, partial(_scores, args))
-    if "scores" in old.manifest and "scores" not in bundle.manifest:
+    if SCORES in old.manifest and SCORES not in bundle.manifest:
         _say("its scores were those of the old parts, and are left out: give --test for new ones")
     _say(f"{folder} was version {old.version} and is version {bundle.version}")
 
@@ -79,14 +87,14 @@ def _scores(args: argparse.Namespace, suggester: Suggester) -> Facts:
     """What the manifest has of them; what they mean is printed."""
     found: Facts = {}
     if args.test is not None:
-        found = score_text(suggester, args.test, _say).facts()
-        shown = ", ".join(f"{name} {value:.2f}" for name, value in found["lists"].items())
-        _say(f"{found['pairs']:,} pairs of {args.test}: {shown}")
+        found[SCORES] = scores = score_text(suggester, args.test, _say).facts()
+        shown = ", ".join(f"{name} {value:.2f}" for name, value in scores["lists"].items())
+        _say(f"{scores['pairs']:,} pairs of {args.test}: {shown}")
     text = args.valid or args.test
     if args.int8 and text is None:
         _say("what int8 loses is not measured: give --valid or --test")
     elif args.int8:
-        found["int8_loss"] = _int8_losses(args, suggester, text)
+        found[INT8_LOSS] = _int8_losses(args, suggester, text)
     return found
 
 
