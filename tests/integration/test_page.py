@@ -5,7 +5,8 @@ import re
 import pytest
 from browsers import chromium, opened
 from page_actions import last_sent, search, session, suggestions, wait_for_text
-from served import PAIRS, serving, table
+from page_tables import PAIRS, table
+from served import served
 
 pytest.importorskip("fastapi", reason="fastapi is not installed")
 
@@ -19,8 +20,8 @@ def browser():
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("served")
-    with serving(folder, table(folder / "counts", PAIRS)) as found:
-        yield found
+    with served(folder, table(folder / "counts", PAIRS)) as server:
+        yield server.address
 
 
 @pytest.fixture
@@ -125,6 +126,7 @@ def test_suggestions_are_of_the_session(page):
     wait_for_text(page, ".suggestion", "london hotels")
     assert session(page) == ["paris", "paris hotels"]
     assert suggestions(page)[0] == "london hotels"
+    assert page.evaluate("document.activeElement.textContent") == "Next queries"
     assert re.fullmatch(r"[\d.]+ ms · [\d.]+ ms round trip", page.text_content(".facts"))
     assert "people ask it next" in page.locator(".source").all_text_contents()
 
@@ -179,10 +181,11 @@ def test_an_address_has_the_session(page, address):
 def test_a_history(page):
     search(page, "paris")
     page.click("summary")
-    page.fill("#history", "rome\n rome flights\n\n\nlondon\n")
+    page.fill("#history", "rome\n\n\n lyon \n")
     page.click("#use-history")
     page.wait_for_function("document.querySelector('#history-count').textContent == '2'")
-    search(page, "london")
+    page.fill("#history", "rome\nrome flights\n\nlondon\n")
+    search(page, "london")  # which leaves the field
     assert last_sent(page, "/v1/suggest")["history"] == [["rome", "rome flights"], ["london"]]
     page.click("#keep-session")
     assert session(page) == []

@@ -6,7 +6,8 @@ import json
 import pytest
 from browsers import chromium, opened, serious_findings
 from page_actions import last_sent, search, session, suggestions, wait_for_text
-from served import PAIRS, serving, table
+from page_tables import PAIRS, table
+from served import served
 
 pytest.importorskip("fastapi", reason="fastapi is not installed")
 
@@ -25,8 +26,8 @@ def address(tmp_path_factory):
     """Of a service with two bundles."""
     folder = tmp_path_factory.mktemp("served")
     bundle, other = table(folder / "counts", PAIRS), table(folder / "other", OTHER_PAIRS)
-    with serving(folder, f"{bundle} --challenger {other}") as found:
-        yield found
+    with served(folder, f"{bundle} --challenger {other}") as server:
+        yield server.address
 
 
 @pytest.fixture
@@ -200,6 +201,8 @@ def test_trying_again(page):
     page.unroute_all()
     page.locator("text=Try again").first.press("Enter")
     wait_for_text(page, ".suggestion", "paris hotels")
+    page.keyboard.press("Tab")  # goes on from where the button was
+    assert page.evaluate("document.activeElement.textContent") == "paris hotels"
 
 
 def test_a_refused_request(page):

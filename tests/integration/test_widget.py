@@ -8,7 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from browsers import WAIT, chromium, serious_findings
-from served import PAIRS, serving, table
+from page_tables import PAIRS, table
+from served import served
 
 pytest.importorskip("fastapi", reason="fastapi is not installed")
 
@@ -61,8 +62,8 @@ def page(folder):
     with chromium() as browser, site() as found:
         address = f"http://127.0.0.1:{found.server_port}"
         flags = f"{table(folder / 'counts', PAIRS)} --origin {address} --events {folder}/events"
-        with serving(folder, flags) as host:
-            found.host = host
+        with served(folder, flags) as server:
+            found.host = server.address
             context = browser.new_context(base_url=address)
             context.set_default_timeout(WAIT)
             page = context.new_page()

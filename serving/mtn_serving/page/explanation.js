@@ -27,7 +27,7 @@ export function explanation({ sources, counts, model, queries, contributions }) 
   add("In the log", counts === null ? [] : countLines(counts));
   add("Model", model === null ? [] : [modelLine(model)]);
   add("Without", queries.map(withoutLine));
-  add("Ranker", contributionLines(contributions ?? []));
+  add("Ranker, in log-odds", contributionLines(contributions ?? []));
   return list;
 }
 
@@ -38,7 +38,7 @@ function sourceLine({ place, how }) {
 function countLines({ asked, people, after }) {
   const all = asked === 0 ? "nobody asked it" : `asked ${times(asked)}${by(people)}`;
   return [all, ...after.map(({ context, times: number, of, people }) => {
-    return `${number} of ${times(of)} right after ${context.map(quoted).join(", ")}${by(people)}`;
+    return `${number} of ${times(of)} right after ${quoted(context.join(" › "))}${by(people)}`;
   })];
 }
 
@@ -56,9 +56,11 @@ function modelLine({ log_probability, place }) {
   return place === null ? likely : `${likely}, place ${place} of the candidates`;
 }
 
-function withoutLine({ query, place, share }) {
-  const then = place === null ? "not in the list" : `place ${place}`;
-  return `${quoted(query)}: ${then}; matters ${percent(share)}`;
+/** Scores below 0 only count down the places: there is no ranker. */
+function withoutLine({ query, place, score }) {
+  if (place === null) return `${quoted(query)}: not in the list`;
+  const scored = score > 0 ? ` with ${percent(score)}` : "";
+  return `${quoted(query)}: place ${place}${scored}`;
 }
 
 /** Bars to either side: what speaks for it, and what against. */

@@ -23,6 +23,7 @@ export class Notice {
     this.#place = place;
     this.#retry = retry;
     place.setAttribute("role", "status");
+    place.tabIndex = -1;
   }
 
   /** A request was sent. */
@@ -35,7 +36,7 @@ export class Notice {
   clear() {
     clearTimeout(this.#timer);
     this.#retries = 0;
-    this.#place.replaceChildren();
+    this.#show();
   }
 
   /** There is no answer. @param {ServiceError} error */
@@ -58,6 +59,13 @@ export class Notice {
   }
 
   #say(text, ...more) {
-    this.#place.replaceChildren(element("span", {}, text), ...more);
+    this.#show(element("span", {}, text), ...more);
+  }
+
+  /** Who pressed a button that is gone now goes on from here, not from the top of the page. */
+  #show(...nodes) {
+    const hadFocus = this.#place.contains(document.activeElement);
+    this.#place.replaceChildren(...nodes);
+    if (hadFocus) this.#place.focus({ preventScroll: true });
   }
 }

@@ -58,7 +58,14 @@ function search(text) {
   at("query").value = "";
   at("typing-notice").textContent = "";
   if (query) change({ session: [...state.session, query] });
-  at("query").focus();
+}
+
+/** Takes up what stands in the field for earlier sessions, if that is new. */
+function useHistory() {
+  const history = readHistory(at("history").value);
+  if (writeHistory(history) === writeHistory(state.history)) return;
+  change({ history });
+  announce(history.length === 1 ? "1 earlier session" : `${history.length} earlier sessions`);
 }
 
 /** How much each query mattered for a suggestion; null if that is unknown. */
@@ -87,16 +94,15 @@ function listen() {
   at("search").addEventListener("submit", (event) => {
     event.preventDefault();
     search(at("query").value);
+    at("query").focus();
   });
   at("clear").addEventListener("click", () => {
     change({ session: [] });
     at("query").focus();
     announce("The session is empty");
   });
-  at("use-history").addEventListener("click", () => {
-    change({ history: readHistory(at("history").value) });
-    announce(`${state.history.length} earlier sessions`);
-  });
+  at("history").addEventListener("change", useHistory); // when it is left
+  at("use-history").addEventListener("click", useHistory);
   at("keep-session").addEventListener("click", () => {
     change({ session: [], history: [...state.history, state.session] });
     at("query").focus();

@@ -17,6 +17,7 @@ export class SuggestionList {
   #latest = new Latest();
   #lighting = new Latest();
   #state = null;
+  #title = element("h2", { tabindex: "-1" });
   #facts = element("span", { class: "facts" });
   #rows = element("ol", { class: "suggestions" });
   #notice;
@@ -38,12 +39,12 @@ export class SuggestionList {
     this.#page = page;
     const line = element("p", { class: "notice" });
     this.#notice = new Notice(line, () => this.ask(this.#state));
-    const title = bundle === null ? "Next queries" : `Next queries, ${bundle}`;
+    this.#title.textContent = bundle === null ? "Next queries" : `Next queries, ${bundle}`;
     place.append(
       element(
         "section",
-        { class: "list", "aria-label": title },
-        element("div", { class: "panel-title" }, element("h2", {}, title), this.#facts),
+        { class: "list", "aria-label": this.#title.textContent },
+        element("div", { class: "panel-title" }, this.#title, this.#facts),
         line,
         this.#rows,
       ),
@@ -89,8 +90,10 @@ export class SuggestionList {
   #show(answer, roundTrip) {
     const { suggestions } = answer;
     const best = suggestions[0]?.score;
-    const { choose } = this.#page;
-    const row = (each) => suggestionRow(each, best, { choose, explain: () => this.#why(each) });
+    const row = (each) => suggestionRow(each, best, {
+      choose: () => this.#choose(each),
+      explain: () => this.#why(each),
+    });
     this.#clear();
     this.#notice.clear();
     this.#rows.append(...suggestions.map(row));
@@ -99,6 +102,12 @@ export class SuggestionList {
     this.#page.announce(`${suggestions.length} next queries`);
     const several = this.#state.session.length > 1; // one query alone matters in any case
     if (this.#page.lights && several && best !== undefined) this.#light(suggestions[0]);
+  }
+
+  /** The focus goes to the title of the new list: the box would open the keyboard of a phone. */
+  #choose(suggestion) {
+    this.#page.choose(suggestion);
+    this.#title.focus({ preventScroll: true });
   }
 
   #why(suggestion) {

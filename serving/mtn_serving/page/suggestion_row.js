@@ -13,7 +13,7 @@ const ONLY_A_PLACE = "in turn"; // the rule of lists without a ranker: their sco
  * @param {object} suggestion {text, score, source, rule}
  * @param {number} best the highest score of the list
  * @param {object} list
- *   choose(suggestion): it was chosen
+ *   choose(): it was chosen
  *   explain(): Promise of its explanation
  */
 export function suggestionRow(suggestion, best, { choose, explain }) {
@@ -25,7 +25,7 @@ export function suggestionRow(suggestion, best, { choose, explain }) {
     {},
     element(
       "button",
-      { type: "button", class: "suggestion", onclick: () => choose(suggestion) },
+      { type: "button", class: "suggestion", onclick: choose },
       text,
     ),
     element("span", { class: "source" }, inWords(source)),

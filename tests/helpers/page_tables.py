@@ -1,0 +1,21 @@
+"""Small tables of counts, for tests of the page."""
+
+from mtn_preprocess.text.session_pairs import Pair
+from mtn_serving.counting import count_next_queries
+
+# Session so far -> next queries, each as often as it was asked.
+PAIRS = {
+    "paris": ["paris hotels", "paris hotels", "paris flights"],
+    "paris <q> paris hotels": ["london hotels", "london hotels", "london"],
+    "paris hotels": ["london hotels", "rome hotels"],
+    "london": ["london hotels", "london flights", "london flights"],
+    "london hotels": ["rome hotels", "paris hotels"],
+    "paris flights": ["london flights", "rome flights"],
+}
+
+
+def table(folder, pairs):
+    """Writes the table; returns its folder."""
+    rows = [Pair(session, query) for session, queries in pairs.items() for query in queries]
+    count_next_queries(rows).save(folder)
+    return folder
