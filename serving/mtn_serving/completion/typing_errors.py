@@ -2,6 +2,7 @@
 
 The error is a letter too many, a letter missing, a wrong letter, or two letters in the wrong order.
 The first letter is taken as right: people seldom miss it, and without it far more texts are alike.
+A last letter is never replaced: nothing behind it tells that it is wrong.
 
 The pool is walked as a trie: up to each place of the prefix the range of texts that start so is
 known, and only letters that really follow there are tried. So any alphabet will do, and the time
@@ -41,7 +42,7 @@ def _corrected_at(pool: TextPool, known: range, prefix: str, place: int) -> Iter
     before, behind = prefix[:place], prefix[place:]
     fixed = [behind[1:], behind[1:2] + behind[:1] + behind[2:]]
     for letter in _letters_at(pool, known, before):
-        fixed += [letter + behind, letter + behind[1:]]
+        fixed += [letter + behind, *([letter + behind[1:]] if behind[1:] else [])]
     for rest in fixed:
         if rest and _starting_with(pool, before + rest, known):
             yield before + rest

@@ -1,0 +1,279 @@
+"""Completing what is being typed: what starts so, from every source, and what is never shown."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_next_queries import table_of
+
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.text_settings import AOL, SYMBOLS, TextSettings
+from mtn_preprocess.text.typed_sessions import SessionReader
+from mtn_serving.completion.candidates import CORRECTED
+from mtn_serving.completion.typed_prefix import read_prefix
+from mtn_serving.display_rules import DisplayRules
+from mtn_serving.engine import HistorySize, Scores
+from mtn_serving.suggester import IN_TURN, Suggester
+
+ANY = DisplayRules(min_users=0)
+# `london` is asked three times, `london hotels` twice; `longhorn` once, but after `paris`.
+TABLE = table_of(
+    [
+        ["rome", "london"],
+        ["rome", "london"],
+        ["oslo", "london", "london hotels"],
+        ["oslo", "london hotels"],
+        ["paris", "longhorn"],
+        ["café rouge", "café noir"],
+    ]
+)
+
+
+def texts(session, prefix, suggester=None, n=10, **options):
+    suggester = suggester or Suggester(TABLE, rules=ANY, **options)
+    return [each.text for each in suggester.complete(session, prefix, n)]
+
+
+# --- what was typed -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("typed", "rule", "text"),
+    [
+        ("London ho", AOL, "london ho"),
+        ("  London   ho", AOL, "london ho"),
+        ("london ", AOL, "london "),
+        ("london \t ", AOL, "london "),
+        ("www.", AOL, "www "),
+        ("www.goo", AOL, "www goo"),
+        ("o'", SYMBOLS, "o'"),  # may become `o'brien`
+        ("c+", SYMBOLS, "c+"),
+        ("o' ", SYMBOLS, "o "),
+        ("cafe\u0301", AOL, "café"),
+        ("", AOL, ""),
+        ("   ", AOL, ""),
+        ("!!!", AOL, ""),
+        ("12", AOL, "12"),
+    ],
+)
+def test_what_was_typed(typed, rule, text):
+    assert read_prefix(typed, SessionReader(TextSettings(rule, False, False))).text == text
+
+
+def test_masks_are_for_finished_words():
+    reader = SessionReader(TextSettings(AOL, True, True))
+    assert read_prefix("route 6", reader).text == "route 6"
+    assert read_prefix("route 66 ", reader).text == "route <number> "
+    assert read_prefix("bob@example.co", reader).text == "<email>"
+
+
+# --- what it may become ---------------------------------------------------------------------------
+
+
+def test_what_followed_comes_before_what_is_popular():
+    assert texts(["rome"], "lon") == ["london", "london hotels", "longhorn"]
+    assert texts(["paris"], "lon") == ["longhorn", "london", "london hotels"]
+
+
+def test_a_session_may_have_no_query_yet():
+    assert texts([], "lon") == ["london", "london hotels", "longhorn"]
+    assert texts("", "lon") == texts([], "lon")
+
+
+def test_in_mid_word_and_behind_a_space():
+    assert texts(["rome"], "london ho") == ["london hotels"]
+    assert texts(["rome"], "london ") == ["london rome", "london hotels"]
+    assert texts(["rome"], "london") == ["london hotels"]  # what is typed completes nothing
+
+
+def test_words_of_the_session_continue_what_is_typed():
+    assert texts(["rome hotels"], "oslo ho") == ["oslo hotels"]
+    assert texts(["cheap rome hotels"], "oslo r") == ["oslo rome", "oslo rome hotels"]
+    assert texts(["rome hotels"], "rome hotels ho") == []  # not the same word again
+
+
+def test_earlier_queries_but_not_the_last_one():
+    assert texts(["rimini", "london"], "r")[0] == "rimini"
+    assert "london" not in texts(["london"], "lon")
+    assert "london hotels" in texts(["london"], "lon")
+
+
+def test_words_that_people_type_behind_a_word():
+    """Nobody asked `big london hotels`: `hotels` stands behind `london`."""
+    assert texts(["x"], "big london h") == ["big london hotels"]
+    assert texts(["x"], "big lon")[:1] == ["big london"]
+
+
+def test_what_this_person_asked_before():
+    suggester = Suggester(TABLE, rules=ANY)
+    history = [["rome", "longines"], ["london zoo"]]
+    found = suggester.complete(["rome"], "lon", 2, history)
+    assert [(each.text, each.source) for each in found] == [
+        ("longines", "history"),  # it followed `rome`
+        ("london zoo", "history"),
+    ]
+
+
+def test_unicode_and_unknown_characters():
+    assert texts(["rome"], "CAFÉ N") == ["café noir"]
+    assert texts(["oslo"], "cafe\u0301 r") == ["café rouge"]
+    assert texts(["rome"], "日本") == []
+    assert texts(["rome"], "par\udcff") == []
+
+
+def test_nothing_typed_is_what_is_asked_next():
+    suggester = Suggester(TABLE, rules=ANY)
+    for empty in ("", "  ", "\0"):
+        assert suggester.complete(["rome"], empty, 3) == suggester.suggest(["rome"], 3)
+    assert suggester.complete([], "") == []
+
+
+def test_as_many_as_asked():
+    assert texts(["rome"], "lon", n=2) == ["london", "london hotels"]
+    with pytest.raises(InputError, match="0 completions were asked for"):
+        Suggester(TABLE).complete(["rome"], "lon", 0)
+
+
+def test_many_are_as_one_by_one():
+    suggester = Suggester(TABLE, rules=ANY)
+    sessions = [["rome"], [], ["paris"], ["london"]] * 20
+    prefixes = ["lon", "lon", "", "london h"] * 20
+    one_by_one = [suggester.complete(*each) for each in zip(sessions, prefixes)]
+    assert suggester.complete_many(sessions, prefixes) == one_by_one
+    with pytest.raises(InputError, match="1 prefixes for 2 sessions"):
+        suggester.complete_many([["rome"], ["rome"]], ["lon"])
+
+
+def test_scores_fall_and_the_rule_says_what_order_it_is():
+    found = Suggester(TABLE, rules=ANY).complete(["rome"], "lon")
+    assert [each.rule for each in found] == [IN_TURN] * 3
+    assert [each.score for each in found] == [0.0, -1.0, -2.0]
+
+
+def test_sources_can_be_switched_off():
+    assert texts(["rome hotels"], "oslo ho", without=["session"]) == []
+    assert texts(["rimini", "rome"], "r", without=["counts", "edits"]) == ["rimini"]
+    assert texts(["x"], "londom h", without=["counts"]) == []
+
+
+# --- one typing error -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "typed", ["lndon h", "loondon h", "lomdon h", "lnodon h", "london gh", "lodnon", "londo h"]
+)
+def test_one_typing_error_is_forgiven(typed):
+    found = Suggester(TABLE, rules=ANY).complete(["x"], typed)
+    assert "london hotels" in [each.text for each in found]
+    assert {each.rule for each in found} == {CORRECTED} == {each.source for each in found}
+
+
+@pytest.mark.parametrize("typed", ["lnodno h", "pondon h", "lnd"])
+def test_not_two_errors_nor_the_first_letter_nor_short_text(typed):
+    assert texts(["x"], typed) == []
+
+
+def test_no_error_is_looked_for_where_enough_is_found():
+    table = table_of([["x", f"hotel {name}"] for name in ("a", "b", "c")] + [["x", "hostel"]])
+    assert "hostel" not in texts(["x"], "hotel", Suggester(table, rules=ANY))
+
+
+# --- what the model says --------------------------------------------------------------------------
+
+
+class Model:
+    """Completes with a word of its own, and finds longer texts likelier."""
+
+    text_settings, settings_file, history_size = None, Path("text.json"), HistorySize(0, 0)
+
+    def sources(self, sessions):
+        assert all(sessions)  # it is not asked without a session
+        return list(sessions)
+
+    def beam_search(self, beam):
+        return lambda sources: [[] for _ in sources]
+
+    def scores(self, sources, candidates):
+        assert len(sources) == len(candidates)
+        return [
+            Scores(*(np.array([float(len(text)) for text in each]) for _ in range(3)))
+            for each in candidates
+        ]
+
+    def complete(self, sources, prefixes, beam):
+        assert len(sources) == len(prefixes)
+        return [[f"{prefix}zz", "else"] for prefix in prefixes]
+
+
+def test_hypotheses_of_a_model():
+    suggester = Suggester(TABLE, Model(), rules=ANY)
+    found = suggester.complete_many([["rome"], [], ["rome"]], ["lon", "lon", "qu"])
+    by_beam = [[each.text for each in some if each.source == "beam"] for some in found]
+    assert by_beam == [["lonzz"], [], ["quzz"]]  # never what starts otherwise
+
+
+def test_a_model_that_cannot_complete():
+    class Checkpoint(Model):
+        complete = None
+
+    assert texts(["rome"], "lon", Suggester(TABLE, Checkpoint(), rules=ANY)) == texts(
+        ["rome"], "lon"
+    )
+
+
+# --- what may be shown ----------------------------------------------------------------------------
+
+
+def test_what_one_person_asked_is_not_shown():
+    users = [1, 2, 3, 3, 4, 5]
+    pairs = [["rome", "london"], ["rome", "london"], ["rome", "secret london"]]
+    table = table_of(pairs, users=users[:3], min_users=1)
+    suggester = Suggester(table)
+    assert texts(["rome"], "sec", suggester) == []
+    assert texts(["rome"], "lon", suggester) == ["london"]
+    own = suggester.complete(["rome"], "sec", history=[["secret london"]])
+    assert [each.text for each in own] == ["secret london"]
+
+
+def test_blocked_and_explicit_words():
+    table = table_of([["x", "adult porn"], ["x", "adult school"], ["x", "adult spam"]])
+    suggester = Suggester(table, rules=DisplayRules(min_users=0, block_list=("spam",)))
+    assert texts(["x"], "adult", suggester) == ["adult school"]
+    assert texts(["x"], "adult po", suggester) == []
+    assert "adult porn" in texts(["free porn"], "adult", suggester)
+
+
+WORDS = st.sampled_from(["ab", "abc", "b", "ba", "spam", "ñu", "porn", "a1"])
+QUERIES = st.lists(WORDS, min_size=1, max_size=3).map(" ".join)
+SESSIONS = st.lists(QUERIES, min_size=1, max_size=4)
+
+
+@given(
+    st.lists(SESSIONS.filter(lambda each: len(each) > 1), min_size=1, max_size=6),
+    st.one_of(st.just([]), SESSIONS),
+    st.lists(SESSIONS, max_size=2),
+    QUERIES,
+    st.integers(1, 9),
+    st.booleans(),
+)
+def test_all_start_with_what_was_typed_and_keep_the_rules(
+    asked, session, history, typed, length, with_model
+):
+    prefix = typed[:length]
+    users = [number for number, each in enumerate(asked) for _ in each[1:]]
+    table = table_of(asked, users=users, min_users=1)
+    rules = DisplayRules(block_list=("spam",))
+    suggester = Suggester(table, Model() if with_model else None, rules=rules)
+    found = suggester.complete(session, prefix, 50, history)
+    own = {*session, *(query for each in history for query in each)}
+    known = {query for each in asked for query in each}
+    for each in found:
+        assert each.query.startswith(prefix) or each.rule == CORRECTED
+        assert each.query != prefix and each.query not in session[-1:]
+        assert "spam" not in each.query.split()
+        assert "porn" not in each.query.split() or any("porn" in query for query in session)
+        if each.query in known - own:
+            assert sum(each.query in some for some in asked) >= 2
+    assert len({each.query for each in found}) == len(found)
