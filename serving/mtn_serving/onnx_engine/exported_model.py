@@ -34,6 +34,7 @@ class ExportedModel:
             decoder,
         )
         self.text_settings, self.settings_file = read_settings(folder), folder / SETTINGS
+        self.max_words = facts.level_sizes[0]  # of a hypothesis, what was typed not counted
         self.history_size = HistorySize(0, 0)
         if facts.history_levels > 2:  # of the sessions, one is the session in progress
             self.history_size = HistorySize(facts.level_sizes[2] - 1, facts.level_sizes[1])
@@ -103,7 +104,7 @@ class ExportedModel:
             raise InputError(f"a beam of {beam}", "ask for at least 1 hypothesis")
         starts = starts or [Start()] * len(sources.sources)
         given = max(len(start.columns) for start in starts)
-        max_words = min(self.facts.level_sizes[0], len(self.decoder.positions) - 1 - given)
+        max_words = min(self.max_words, len(self.decoder.positions) - 1 - given)
         at_once = max(1, _MAX_NUMBERS // (beam * len(self.vocabulary)))
         found: List[List[Hypothesis]] = []
         for first in range(0, len(starts), at_once):
