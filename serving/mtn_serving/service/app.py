@@ -159,12 +159,17 @@ def _json(answered: Any, status: int = 200) -> Response:
 # --- browsers ------------------------------------------------------------------------------------
 
 
-@keyed.get("/opensearch", response_model=List[Any])
+@keyed.get(
+    "/opensearch",
+    response_model=List[Any],
+    responses={200: {"content": {opensearch.SUGGESTIONS_TYPE: {}}}},
+)
 async def browser_suggestions(service: TheService, q: schemas.Query) -> Response:
     """Completions in the format of browsers: ["what was typed", ["…", "…"]]."""
-    found = await answer(service, schemas.CompleteRequest(session=[], prefix=q, n=10))
-    texts = [each.text for each in found.suggestions]
-    return JSONResponse(opensearch.suggestions(q, texts), media_type=opensearch.SUGGESTIONS_TYPE)
+    answered = await answer(service, schemas.CompleteRequest(session=[], prefix=q, n=10))
+    texts = [each.text for each in answered.suggestions]
+    found = opensearch.suggestions(q, texts)
+    return JSONResponse(found, media_type=opensearch.SUGGESTIONS_TYPE)
 
 
 @public.get("/opensearch.xml", include_in_schema=False)
