@@ -6,6 +6,8 @@ the sum is given in float32. LightGBM's rules for a split `x <= threshold`:
     missing_type NaN     NaN goes to the default side
     missing_type None    NaN is taken for 0
     missing_type Zero    0 and NaN go to the default side: only with `zero_as_missing`, refused here
+
+Features no larger than 1e-35 (in float32) are 0 to LightGBM, so thresholds there lie beside them.
 """
 
 from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
@@ -20,6 +22,7 @@ from ..trees import INPUT, OUTPUT
 # The newest that every ONNX Runtime for Python 3.9 to 3.13 knows.
 _IR_VERSION, _OPSET, _ML_OPSET = 8, 17, 3
 _BRANCH, _LEAF = "BRANCH_LEQ", "LEAF"
+_ZERO = float(np.float32(1e-35))
 _REFIT = "fit the ranker again with mtn-fit-ranker"
 
 
@@ -72,6 +75,8 @@ def _branch(split: Dict[str, Any]) -> _Node:
         kind = f"{split['decision_type']}, missing type {split['missing_type']}"
         raise InputError(f"a split that no graph is made of ({kind})", _REFIT)
     threshold = float(split["threshold"])
+    if abs(threshold) <= _ZERO:
+        threshold = _ZERO if threshold >= 0 else float(np.nextafter(-_ZERO, -1))
     missing_goes_left = split["default_left"] if split["missing_type"] == "NaN" else threshold >= 0
     return _Node(split["split_feature"], threshold, _BRANCH, 0, 0, bool(missing_goes_left))
 
