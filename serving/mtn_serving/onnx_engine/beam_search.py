@@ -10,12 +10,13 @@ from typing import List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from .decoder import Decoder, Step
-from .encoder import Encoded
+from .encoder import Encoded, bias_of
 from .model_files import Feed
 from .typed_start import Continuations, Start
-from .vocabulary import END, PAD, UNKNOWN, Vocabulary
+from .vocabulary import END, PAD, Vocabulary
 
 _MORE = 3  # of the best words that are asked for, these are none: </s>, <pad>, <unk>
+_IS_WORD = np.array([True, False, False, False, True])  # by index, the last for all above
 
 
 class Hypothesis(NamedTuple):
@@ -48,15 +49,17 @@ def search(
     words = np.array([[(END, *start.columns)[-1:]] for start in starts])  # (B, R, words added + 1)
     given = np.array([[len(start.columns)] for start in starts])  # (B, 1)
     typed = _Typed.of(starts, encoded, vocabulary)
+    itself = bias_of(np.eye(beam, dtype=bool))  # of new nodes, each sees itself only
     for added in range(max_words + 1):
-        rows = words.shape[1]
-        itself = np.broadcast_to(np.eye(rows, dtype=bool), (len(live), rows, rows))
-        visible = np.concatenate([seen, itself], 2)
-        position = np.broadcast_to(given + added, (len(live), rows))
-        ends = np.full((len(live), rows, 1), END)
-        wanted = ends if typed is None else np.concatenate([ends, typed.columns()], 2)
+        shape = words.shape[:2]  # B, R
+        new = np.broadcast_to(itself[: shape[1], : shape[1]], (*shape, shape[1]))
+        bias = np.concatenate([seen, new], 2)
+        position = np.broadcast_to(given + added, shape)
+        wanted = np.full((*shape, 1), END)
+        if typed is not None:
+            wanted = np.concatenate([wanted, typed.columns()], 2)
         step = decoder.step(
-            encoded, words[:, :, -1], position, visible, past, 2 * beam + _MORE, wanted
+            encoded, words[:, :, -1], position, bias, past, 2 * beam + _MORE, wanted
         )
         if added:
             ended = so_far + step.wanted[:, :, 0]
@@ -68,24 +71,23 @@ def search(
         columns, scores = _continuations(step, wanted, typed)
         total = (so_far[:, :, None] + scores).reshape(len(live), -1)
         place = _largest(total, beam)
-        so_far = np.take_along_axis(total, place, 1)
+        session = np.arange(len(live))[:, None]
+        so_far = total[session, place]
         row = place // columns.shape[2]
-        word = np.take_along_axis(columns.reshape(len(live), -1), place, 1)
+        word = columns.reshape(len(live), -1)[session, place]
+        seen, words = bias[session, row], np.concatenate([words[session, row], word[:, :, None]], 2)
+        past, typed = step.past, typed and typed.behind(row, word)
 
         going_on = np.flatnonzero(so_far[:, 0] > found.least_wanted(live))
         if not len(going_on):
             break
-        past = step.past
         if len(going_on) < len(live):
-            live, given, visible, words, so_far, row, word = (
-                part[going_on] for part in (live, given, visible, words, so_far, row, word)
+            live, given, seen, words, so_far = (
+                part[going_on] for part in (live, given, seen, words, so_far)
             )
             encoded = encoded.only(going_on)
             past = {name: array[going_on] for name, array in past.items()}
             typed = typed and typed.only(going_on)
-        seen = np.take_along_axis(visible, row[:, :, None], 1)
-        words = np.concatenate([np.take_along_axis(words, row[:, :, None], 1), word[:, :, None]], 2)
-        typed = typed and typed.behind(row, word)
     return found.ranked()
 
 
@@ -95,23 +97,24 @@ def _read_given_words(
     """All given words but the last, by one step.
 
     Returns:
-        what is remembered of these P nodes, which of them the last one sees (B, 1, P), and the log
-        probability of all given words (B, 1)
+        what is remembered of these P nodes, the bias of the last one to them (B, 1, P), and the
+        log probability of all given words (B, 1)
     """
     longest = max(len(start.columns) for start in starts)
     count = np.array([len(start.columns) for start in starts])
     seen = np.arange(longest) < count[:, None]
     if not longest:
-        return None, seen[:, None], np.zeros((len(starts), 1))
+        return None, bias_of(seen)[:, None], np.zeros((len(starts), 1))
     chain = np.full((len(starts), longest + 1), PAD)
     chain[:, 0] = END
     for row, start in zip(chain, starts):
         row[1 : len(start.columns) + 1] = start.columns
-    visible = np.broadcast_to(np.tri(longest, dtype=bool), (len(starts), longest, longest))
+    before = bias_of(np.tri(longest, dtype=bool))
+    bias = np.broadcast_to(before, (len(starts), longest, longest))
     position = np.broadcast_to(np.arange(longest), seen.shape)
-    step = decoder.step(encoded, chain[:, :-1], position, visible, None, 1, chain[:, 1:, None])
+    step = decoder.step(encoded, chain[:, :-1], position, bias, None, 1, chain[:, 1:, None])
     scores = np.where(seen, step.wanted[:, :, 0], 0)
-    return step.past, seen[:, None], scores.sum(1, keepdims=True)
+    return step.past, bias_of(seen)[:, None], scores.sum(1, keepdims=True)
 
 
 def _continuations(
@@ -119,8 +122,7 @@ def _continuations(
 ) -> Tuple[np.ndarray, np.ndarray]:
     """Words that go on, (B, R, K), and their log probabilities."""
     columns = step.columns
-    is_word = (columns != END) & (columns != PAD) & (columns != UNKNOWN)
-    scores = np.where(is_word, step.scores, -np.inf)
+    scores = np.where(_IS_WORD[np.minimum(columns, len(_IS_WORD) - 1)], step.scores, -np.inf)
     if typed is None:
         return columns, scores
     limited = typed.is_open[:, :, None]
@@ -140,10 +142,10 @@ def _continuations(
 def _largest(scores: np.ndarray, count: int) -> np.ndarray:
     """(B, S) -> (B, count): the places of the largest, in order"""
     if count < scores.shape[1]:
-        places = np.argpartition(-scores, count - 1, 1)[:, :count]
-        order = np.argsort(-np.take_along_axis(scores, places, 1), 1, kind="stable")
-        return np.take_along_axis(places, order, 1)
-    return np.argsort(-scores, 1, kind="stable")
+        row = np.arange(len(scores))[:, None]
+        places = scores.argpartition(-count, 1)[:, -count:]
+        return places[row, (-scores[row, places]).argsort(1)]
+    return (-scores).argsort(1)
 
 
 class _Typed(NamedTuple):

@@ -8,7 +8,7 @@ from mtn_preprocess.errors import InputError
 
 from ..engine import Scores
 from .decoder import Decoder
-from .encoder import Encoded
+from .encoder import Encoded, bias_of
 from .vocabulary import END, PAD, Vocabulary
 
 _FLOOR = -60.0  # log of "never", as the plugin has it for unknown words
@@ -136,7 +136,7 @@ def _wanted_scores(decoder: Decoder, encoded: Encoded, jobs: Sequence[_Job]) -> 
         position[row, : len(trie.depths)] = trie.depths
         for node, children in enumerate(trie.children):
             wanted[row, node, : len(children)] = list(children)
-    visible = np.stack([trie.visible(size) for trie in tries])
-    found = decoder.step(encoded, nodes, position, visible, None, 1, wanted).wanted
+    bias = bias_of(np.stack([trie.visible(size) for trie in tries]))
+    found = decoder.step(encoded, nodes, position, bias, None, 1, wanted).wanted
     is_unknown = wanted >= decoder.facts.words
     return np.where(is_unknown, np.logaddexp(found, _FLOOR), found)

@@ -5,7 +5,7 @@ from typing import Dict, NamedTuple, Optional
 import numpy as np
 import onnxruntime
 
-from .encoder import Encoded, attention_bias
+from .encoder import Encoded, for_heads
 from .model_files import Facts, Feed
 from .session_source import NO_COLUMN
 from .vocabulary import UNKNOWN
@@ -33,13 +33,15 @@ class Decoder:
         self.graph, self.facts = graph, facts
         self.words, self.positions = tables["words"], tables["target_positions"]
         self.outputs = [output.name for output in graph.get_outputs()]
+        present = [name for name in self.outputs if name.startswith("present")]  # they come first
+        self.pasts = [name.replace("present", "past") for name in present]
 
     def step(
         self,
         encoded: Encoded,
         nodes: np.ndarray,
         position: np.ndarray,
-        visible: np.ndarray,
+        bias: np.ndarray,
         past: Optional[Feed],
         best: int,
         wanted: np.ndarray,
@@ -49,70 +51,61 @@ class Decoder:
         Args:
             nodes: (B, N) the column of the last word of each prefix
             position: (B, N) of that word
-            visible: (B, N, P + N) which nodes are its ancestors, and itself
+            bias: (B, N, P + N) 0 for its ancestors and itself, far below for other nodes
             past: of the P nodes before; None where there are none
             best: how many words per node, at least
             wanted: (B, N, M) columns whose scores are wanted too
         """
         facts = self.facts
-        known = encoded.columns
-        generated = np.concatenate(
-            [np.broadcast_to(known[:, None], (*nodes.shape, known.shape[1])), wanted], 2
-        )
+        if facts.copying:
+            columns = encoded.columns[:, None]
+            copyable = np.broadcast_to(columns, (*nodes.shape, columns.shape[2]))
+            wanted = np.concatenate([copyable, wanted], 2)
         feed = {
-            "nodes": self.words[np.where(nodes < facts.words, nodes, UNKNOWN)]
-            + self.positions[position],
-            "bias": attention_bias(visible, facts.decoder_heads),
-            "source_bias": attention_bias(
-                np.repeat(encoded.visible[:, None], nodes.shape[1], 1), facts.decoder_heads
-            ),
+            "nodes": self.words[self._read(nodes)] + self.positions[position],
+            "bias": for_heads(bias, facts.decoder_heads),
+            "source_bias": np.repeat(encoded.source_bias, nodes.shape[1], 2),
             "best": np.array([min(best, facts.words)]),
-            "wanted": np.where(generated < facts.words, generated, 0),
+            "wanted": self._read(wanted),
             **(self._no_past(len(nodes)) if past is None else past),
             **encoded.memory,
             **encoded.sizes,
         }
-        found = dict(zip(self.outputs, self.graph.run(self.outputs, feed)))
-        present = {
-            name.replace("present", "past"): found[name]
-            for name in self.outputs
-            if name.startswith("present")
-        }
-        columns, scores = found["best_words"], found["best_scores"]
-        of_wanted = found["wanted_scores"]
-        if facts.copying:
-            return self._with_copied(
-                present, encoded, columns, scores, generated, of_wanted, found["copied"]
-            )
-        return Step(present, columns, scores, of_wanted)
+        found = self.graph.run(self.outputs, feed)
+        *copied, scores, columns, of_wanted = found[len(self.pasts) :]
+        step = Step(dict(zip(self.pasts, found)), columns, scores, of_wanted)
+        return self._with_copied(step, encoded, wanted, copied[0]) if copied else step
+
+    def _read(self, columns: np.ndarray) -> np.ndarray:
+        """Words that were copied are `<unk>` to the model where the dictionary lacks them."""
+        if self.facts.copying:
+            return np.where(columns < self.facts.words, columns, UNKNOWN)
+        return columns
 
     def _with_copied(
-        self,
-        past: Feed,
-        encoded: Encoded,
-        columns: np.ndarray,
-        scores: np.ndarray,
-        generated: np.ndarray,
-        of_generated: np.ndarray,
-        copied: np.ndarray,
+        self, step: Step, encoded: Encoded, wanted: np.ndarray, copied: np.ndarray
     ) -> Step:
         """Only the columns of words that can be copied differ from those of generated ones. So the
-        best of the vocabulary and all that can be copied include the best of the mixture."""
+        best of the vocabulary and all that can be copied include the best of the mixture.
+
+        Args:
+            step: of generated words
+            wanted: (B, N, W + M) the columns of what can be copied, then others
+            copied: (B, N, W) log probabilities of copying
+        """
         copyable = np.where(encoded.columns == NO_COLUMN, -1, encoded.columns)[:, None]  # (B, 1, W)
         places = copyable.shape[2]
-        of_generated = np.where(generated < self.facts.words, of_generated, -np.inf)
-        with np.errstate(divide="ignore"):
-            mixed = np.logaddexp(of_generated[:, :, :places], copied)
+        generated = np.where(wanted < self.facts.words, step.wanted, -np.inf)
+        mixed = np.logaddexp(generated[:, :, :places], copied)
         mixed = np.where(copyable < 0, -np.inf, mixed)
-        twice = (columns[..., None] == copyable[:, :, None]).any(3)
-        same = generated[:, :, places:, None] == copyable[:, :, None]  # (B, N, M, W)
+        twice = (step.columns[..., None] == copyable[:, :, None]).any(3)
+        same = wanted[:, :, places:, None] == copyable[:, :, None]  # (B, N, M, W)
         of_wanted = np.where(same, mixed[:, :, None], -np.inf).max(3)
-        of_wanted = np.where(same.any(3), of_wanted, of_generated[:, :, places:])
         return Step(
-            past,
-            np.concatenate([columns, generated[:, :, :places]], 2),
-            np.concatenate([np.where(twice, -np.inf, scores), mixed], 2),
-            of_wanted,
+            step.past,
+            np.concatenate([step.columns, wanted[:, :, :places]], 2),
+            np.concatenate([np.where(twice, -np.inf, step.scores), mixed], 2),
+            np.where(same.any(3), of_wanted, generated[:, :, places:]),
         )
 
     def _no_past(self, sessions: int) -> Feed:

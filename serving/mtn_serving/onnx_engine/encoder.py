@@ -19,7 +19,7 @@ class Encoded(NamedTuple):
     sources: Sequence[Source]
     memory: Feed  # inputs of the decoder's graph, each beginning with B
     sizes: Feed  # inputs that are of all sessions together
-    visible: np.ndarray  # (B, T) which tokens the decoder sees
+    source_bias: np.ndarray  # (B, H, 1, T) which tokens the decoder sees
     columns: np.ndarray  # (B, W) where the output distribution has what can be copied; NO_COLUMN
 
     def only(self, kept: Any) -> "Encoded":
@@ -27,7 +27,7 @@ class Encoded(NamedTuple):
         return self._replace(
             sources=[self.sources[place] for place in kept],
             memory={name: array[kept] for name, array in self.memory.items()},
-            visible=self.visible[kept],
+            source_bias=self.source_bias[kept],
             columns=self.columns[kept],
         )
 
@@ -69,15 +69,19 @@ class Encoder:
         visible = layout.exists
         if facts.decoder_context == "query":
             visible = layout.query == layout.last[:, None]
+        source_bias = for_heads(bias_of(visible)[:, None], facts.decoder_heads)
         return Encoded(
-            sources, {**memory, **dict(zip(self.outputs, found))}, sizes, visible, columns
+            sources, {**memory, **dict(zip(self.outputs, found))}, sizes, source_bias, columns
         )
 
     def _tokens(self, layout: SessionLayout) -> Feed:
         tokens = query_tokens(layout, self.separators) if self.hierarchical else layout.tokens
         vectors = self.tables["words"][tokens] + self.tables["source_positions"][layout.position]
         together = layout.query[:, :, None] == layout.query[:, None, :]  # padding sees padding
-        return {"tokens": vectors, "token_bias": attention_bias(together, self.facts.encoder_heads)}
+        return {
+            "tokens": vectors,
+            "token_bias": for_heads(bias_of(together), self.facts.encoder_heads),
+        }
 
     def _levels(self, layout: SessionLayout) -> Feed:
         """For levels 2 and up: the parts of each unit, their positions, and what they see."""
@@ -90,7 +94,7 @@ class Encoder:
             view = layout.level(level, top=level == facts.levels)
             feed[f"parts_{level}"] = self._parts(level, below, position)
             feed[f"positions_{level}"] = self.tables[f"positions_{level}"][view.position]
-            feed[f"bias_{level}"] = attention_bias(view.visible, facts.encoder_heads)
+            feed[f"bias_{level}"] = for_heads(bias_of(view.visible), facts.encoder_heads)
             below, position = view.visible, view.position
         return feed
 
@@ -112,10 +116,14 @@ class Encoder:
         return found.reshape(sessions, queries * parts, vectors)
 
 
-def attention_bias(visible: np.ndarray, heads: int) -> np.ndarray:
-    """(B, N, S) -> (B, H, N, S): 0 where it is visible, far below elsewhere"""
-    bias = np.where(visible, np.float32(0), NEVER)[:, None]
-    return np.repeat(bias, heads, 1)
+def bias_of(visible: np.ndarray) -> np.ndarray:
+    """What is added to scores: 0 where it is visible, far below elsewhere."""
+    return np.where(visible, np.float32(0), NEVER)
+
+
+def for_heads(bias: np.ndarray, heads: int) -> np.ndarray:
+    """(B, N, S) -> (B, H, N, S)"""
+    return np.repeat(bias[:, None], heads, 1)
 
 
 def _pointer_inputs(
@@ -140,9 +148,9 @@ def _pointer_inputs(
     to_word[session, at] = is_word[:, None] & (table[session] == column[:, None])
     has_word = to_word.max(2) > 0  # (B, Q·L)
     gate = np.where(has_word.any(1), np.float32(0), _GENERATE)[:, None, None]
-    masks, memory = [has_word], {"pointer_to_word": to_word, "pointer_gate": gate}
+    memory = {"pointer_to_word": to_word, "pointer_gate": gate}
     if not hierarchical:
-        mask = np.where(has_word, np.float32(0), NEVER)[:, None]
+        mask = bias_of(has_word)[:, None]
         return {"pointer_places": places, "pointer_mask": mask}, memory, {}, table
     top = max(levels, 2)  # without a level above queries, the source is a session
     views = [layout.level(level, top=level == top) for level in range(2, top + 1)]
@@ -150,9 +158,9 @@ def _pointer_inputs(
         has_word.reshape(sessions, queries, length).max(2), views, layout.last
     )
     for level, view in enumerate(views[:-1], 1):
-        bias = np.where(view.visible, np.float32(0), NEVER)[:, None]
+        bias = bias_of(view.visible)[:, None]
         memory[f"pointer_parts_{level}"] = bias
-    mask = np.where(np.concatenate([*masks, *units], 1), np.float32(0), NEVER)[:, None]
+    mask = bias_of(np.concatenate([has_word, *units], 1))[:, None]
     ends = (layout.query[:, None, :] == np.arange(queries)[:, None]) & layout.is_last_of_query[
         :, None
     ]
