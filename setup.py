@@ -68,6 +68,7 @@ setup(
             "mtn-architectures = mtn_report.architectures:main",
             "mtn-bundle = mtn_serving.commands.bundle:main",
             "mtn-check-text = mtn_preprocess.commands.check_text:main",
+            "mtn-complete = mtn_serving.commands.complete:main",
             "mtn-count-next = mtn_serving.commands.count_next:main",
             "mtn-evaluate = mtn_evaluation.commands.evaluate:main",
             "mtn-events = mtn_serving.commands.events:main",

@@ -32,6 +32,7 @@ setup(
     entry_points={
         "console_scripts": [
             "mtn-bundle = mtn_serving.commands.bundle:main",
+            "mtn-complete = mtn_serving.commands.complete:main",
             "mtn-count-next = mtn_serving.commands.count_next:main",
             "mtn-events = mtn_serving.commands.events:main",
             "mtn-export = mtn_serving.commands.export:main",

@@ -117,9 +117,11 @@ def compare(
             found.append(Ratio(system.name, baseline.name, typed, None, None, None))
             continue
         ratio = float(sums[0].sum() / sums[1].sum())
-        below = np.maximum(times @ sums[1], 1e-12)
+        above, below = times @ sums[0], times @ sums[1]
+        found_any = below > 0  # else there is no ratio
         beyond = (100 - CONFIDENCE) / 2
-        low, high = np.percentile(times @ sums[0] / below, [beyond, 100 - beyond]).tolist()
+        ratios = above[found_any] / below[found_any]
+        low, high = np.percentile(ratios, [beyond, 100 - beyond]).tolist()
         found.append(Ratio(system.name, baseline.name, typed, ratio, low, high))
     return found
 

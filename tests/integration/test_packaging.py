@@ -19,6 +19,7 @@ SCRIPTS = {
     "mtn-architectures",
     "mtn-bundle",
     "mtn-check-text",
+    "mtn-complete",
     "mtn-count-next",
     "mtn-evaluate",
     "mtn-events",

@@ -70,7 +70,7 @@ def test_ratios_to_a_baseline(text):
     found = [each for each in scores(text, ["base"])["comparisons"] if each["typed"] < 3]
     assert [each["ratio"] for each in found] == [2.0, 1.0]  # 1/2 to 1/4; 1 to 1
     assert all(each["low"] <= each["ratio"] <= each["high"] for each in found)
-    write(text / "base", dict.fromkeys(BASELINE, []))
+    write(text / "base", {key: [] for key in BASELINE})
     assert {each["ratio"] for each in scores(text, ["base"])["comparisons"]} == {None}
 
 
@@ -117,7 +117,7 @@ def test_the_command(text, capsys):
     test = ["--test", str(text / "test"), "--completion"]
     main([*systems, *test, "--baseline", "base", "--json", str(text / "scores.json")])
     out = capsys.readouterr().out
-    assert "|     1 |     2 | 25.0 | 12.5 |" in out and "mine / base" in out
+    assert "|     1 |     2 |  25.0 |  12.5 |" in out and "mine / base" in out
     assert json.loads((text / "scores.json").read_text())["systems"][0]["saved"] == 300 / 7
     with pytest.raises(SystemExit):
         main([*systems, *test, "--train", "x"])
