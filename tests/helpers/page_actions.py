@@ -1,13 +1,31 @@
 """What tests do on the page, and what they read there."""
 
 import json
+import time
+
+from browsers import WAIT
 
 
 def search(page, *queries):
     for query in queries:
         page.fill("#query", query)
         page.press("#query", "Enter")
-    page.wait_for_selector(".suggestions:not([aria-busy]) .suggestion")
+    wait_for_lists(page)
+
+
+def wait_for_lists(page):
+    """All of them, each with an answer."""
+    answered = ".suggestions:not([aria-busy]) > li"
+    lists = "[...document.querySelectorAll('.list')]"
+    wait_until(page, f"{lists}.length && {lists}.every(e => e.querySelector('{answered}'))")
+
+
+def wait_until(page, expression):
+    """`page.wait_for_function` would run text as code, which the page's policy forbids."""
+    end = time.monotonic() + WAIT / 1000
+    while not page.evaluate(expression):
+        assert time.monotonic() < end, expression
+        page.wait_for_timeout(20)
 
 
 def session(page):

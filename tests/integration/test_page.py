@@ -4,7 +4,7 @@ import re
 
 import pytest
 from browsers import chromium, opened
-from page_actions import last_sent, search, session, suggestions, wait_for_text
+from page_actions import last_sent, search, session, suggestions, wait_for_text, wait_until
 from page_tables import PAIRS, table
 from served import served
 
@@ -183,7 +183,7 @@ def test_a_history(page):
     page.click("summary")
     page.fill("#history", "rome\n\n\n lyon \n")
     page.click("#use-history")
-    page.wait_for_function("document.querySelector('#history-count').textContent == '2'")
+    wait_until(page, "document.querySelector('#history-count').textContent == '2'")
     page.fill("#history", "rome\nrome flights\n\nlondon\n")
     search(page, "london")  # which leaves the field
     assert last_sent(page, "/v1/suggest")["history"] == [["rome", "rome flights"], ["london"]]

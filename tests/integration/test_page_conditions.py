@@ -5,13 +5,22 @@ import json
 
 import pytest
 from browsers import chromium, opened, serious_findings
-from page_actions import last_sent, search, session, suggestions, wait_for_text
+from page_actions import (
+    last_sent,
+    search,
+    session,
+    suggestions,
+    wait_for_lists,
+    wait_for_text,
+    wait_until,
+)
 from page_tables import PAIRS, table
 from served import served
 
 pytest.importorskip("fastapi", reason="fastapi is not installed")
 
 PHONE = {"width": 360, "height": 740}
+WIDE = {"width": 1280, "height": 800}
 OTHER_PAIRS = {"paris": ["rome", "rome", "lyon"]}
 
 
@@ -38,8 +47,7 @@ def page(browser, address):
 # --- sight ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [PHONE, {"width": 1280, "height": 800}], ids=["phone", "wide"])
+@pytest.mark.parametrize("scheme, size", [("light", PHONE), ("dark", WIDE)], ids=["phone", "dark"])
 def test_axe_finds_nothing_serious(browser, address, scheme, size):
     """In every state, and nothing is wider than the screen."""
     for page in opened(browser, address, color_scheme=scheme, viewport=size):
@@ -47,7 +55,7 @@ def test_axe_finds_nothing_serious(browser, address, scheme, size):
         search(page, "paris", "a very-long-word-" + 10 * "that-does-not-break-", "paris")
         page.click(".ask-why >> nth=0")
         page.click("summary")
-        page.wait_for_selector(".why > :not(.notice:empty)")
+        page.wait_for_selector(".why dl")
         assert serious_findings(page) == []
         page.locator("#query").press_sequentially("lo")
         page.wait_for_selector("[role=option]")
@@ -83,7 +91,7 @@ def test_the_focus_is_seen_at_every_stop(page):
 
 def test_two_bundles_stand_side_by_side(page):
     search(page, "paris")
-    page.wait_for_function("document.querySelectorAll('.list .facts:not(:empty)').length === 2")
+    wait_until(page, "document.querySelectorAll('.list .facts:not(:empty)').length === 2")
     lists = page.locator(".list")
     assert lists.locator("h2").all_text_contents() == [
         "Next queries, champion",
@@ -120,6 +128,24 @@ def test_scores_are_bars(page):
     assert wide[1] == pytest.approx(wide[0] / 4, abs=1)
     assert first.locator(".source").all_text_contents()[2] == "new"
     assert "from counts alone, the model was too slow" in first.locator(".facts").text_content()
+
+
+def test_why_a_suggestion(page):
+    """And the queries of the session light up for it."""
+    search(page, "paris", "paris hotels")
+    wait_for_text(page, "#shading", "how much each query mattered for “london hotels”")
+    first = page.locator(".list").first.locator(".suggestions > li").first
+    first.locator("text=Why?").click()
+    answer = first.locator(".why dl").inner_text().split("\n")
+    assert "people asked it next, place 1" in answer
+    assert "2 of 3 times right after “paris › paris hotels”" in answer
+    shares = [float(each.rstrip(" %")) for each in page.locator(".share").all_text_contents()]
+    assert sum(shares) == 100 and page.locator(".queries .lit").count() > 0
+    first.locator("text=Why?").click()
+    assert first.locator(".why dl").count() == 0
+    page.click("[data-action=remove] >> nth=0")
+    wait_until(page, "document.querySelector('#shading').textContent === ''")
+    assert page.locator(".queries .lit").count() == 0
 
 
 # --- a service that is not well ------------------------------------------------------------------
@@ -174,7 +200,8 @@ def test_a_busy_service_is_asked_again(page):
     page.fill("#query", "paris")
     page.press("#query", "Enter")
     wait_for_text(page, ".notice", "The service is busy. Trying again in 1 s.")
-    wait_for_text(page, ".suggestion", "paris hotels")
+    wait_for_lists(page)
+    assert "paris hotels" in suggestions(page)
     assert page.locator(".notice:not(:empty)").count() == 0
 
 

@@ -27,7 +27,7 @@ export function explanation({ sources, counts, model, queries, contributions }) 
   add("In the log", counts === null ? [] : countLines(counts));
   add("Model", model === null ? [] : [modelLine(model)]);
   add("Without", queries.map(withoutLine));
-  add("Ranker, in log-odds", contributionLines(contributions ?? []));
+  add("Ranker", contributionLines(contributions ?? []));
   return list;
 }
 
@@ -63,18 +63,22 @@ function withoutLine({ query, place, score }) {
   return `${quoted(query)}: place ${place}${scored}`;
 }
 
-/** Bars to either side: what speaks for it, and what against. */
+/** What speaks for it, and what against: amounts of log-odds. */
 function contributionLines(contributions) {
   const largest = Math.max(...contributions.map(({ amount }) => Math.abs(amount)));
   return contributions.map(({ feature, value, amount }) => {
-    const sign = amount < 0 ? "−" : "+";
-    const known = value === null ? "" : ` = ${Number(value.toPrecision(3))}`;
+    const known = value === null ? "" : ` = ${signed(Number(value.toPrecision(3)))}`;
     return [
       element("span", { class: "feature" }, feature.replaceAll("_", " ") + known),
       bar(Math.abs(amount) / largest, amount < 0 ? "bar against" : "bar"),
-      element("span", { class: "amount" }, `${sign}${Math.abs(amount).toFixed(2)}`),
+      element("span", { class: "amount" }, (amount < 0 ? "" : "+") + signed(amount.toFixed(2))),
     ];
   });
+}
+
+/** With a minus sign, not a hyphen. */
+function signed(number) {
+  return String(number).replace("-", "−");
 }
 
 function quoted(text) {
