@@ -30,6 +30,8 @@ def on_files(files: Files, config: Any) -> Files:
         for path in _links((ROOT / page).read_text(encoding="utf-8"), page):
             if path in seen or path.startswith("docs/"):
                 continue
+            if not (ROOT / path).is_file():
+                raise PluginError(f"{page} links to {path}, which is no file")
             seen.add(path)
             files.append(_file(path, config))
             if path.endswith(".md"):
