@@ -29,6 +29,9 @@ class TextPool(Sequence[str]):
         damaged: Callable[[], Exception] = ValueError,
     ) -> None:
         self.letters, self.ends, self.damaged = letters, ends, damaged
+        # Halving reads single values, which numpy is slow at.
+        self._letters = np.asarray(letters, dtype=np.uint8).data
+        self._ends = np.asarray(ends, dtype=np.uint64).data
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "TextPool":
@@ -67,14 +70,14 @@ class TextPool(Sequence[str]):
     def __getitem__(self, index):  # type: ignore[no-untyped-def]
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        if not 0 <= index < len(self):
+        if not 0 <= index < len(self._ends):
             raise IndexError(index)
-        start = int(self.ends[index - 1]) if index else 0
-        end = int(self.ends[index])
-        if not start <= end <= len(self.letters):
+        start = self._ends[index - 1] if index else 0
+        end = self._ends[index]
+        if not start <= end <= len(self._letters):
             raise self.damaged()
         try:
-            return self.letters[start:end].tobytes().decode("utf-8")
+            return str(self._letters[start:end], "utf-8")
         except UnicodeDecodeError:
             raise self.damaged() from None
 
