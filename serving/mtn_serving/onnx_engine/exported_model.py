@@ -116,7 +116,10 @@ class ExportedModel:
         return found
 
     def _texts(self, hypotheses: Sequence[Hypothesis], source: Source) -> List[str]:
-        """Those that are one query: a model has seen separators in sessions, and may say one."""
+        """Those that are one query: a model has seen separators in sessions, and may say one.
+
+        Each text once, though pieces can spell it in several ways.
+        """
         words = [source.words_of(each.columns, self.vocabulary) for each in hypotheses]
         texts = [self.vocabulary.text(each) for each in words if not any(map(is_separator, each))]
-        return [text for text in texts if text]
+        return [text for text in dict.fromkeys(texts) if text]

@@ -138,9 +138,9 @@ def test_what_fairseq_generate_wrote(name, tmp_path):
     assert len(kept) > 150 and better < len(kept) / 5
 
 
-def test_int8_is_near(tmp_path):
+def test_int8_is_near():
     """Rounded weights: a quarter of the bytes, nearly the same scores."""
-    trained, exported = engines("copying")
+    _, exported = engines("copying")
     _, rounded = engines("copying", int8=True)
     lines = session_lines(seed=9, count=6)
     candidates = [["w1 w2", "w3", "new0 w5"]] * len(lines)

@@ -1,0 +1,103 @@
+"""Completing what is being typed: every hypothesis starts with it, and the likeliest are found."""
+
+import pytest
+from exported_models import engines, engines_in_pieces, lines_in_words, session_lines
+from hypothesis import given
+from hypothesis import strategies as st
+
+from examples import examples
+
+COPYING = ["copying", "copying-3-level", "copying-transformer"]
+models = pytest.mark.parametrize("name", ["2-level", *COPYING])
+
+
+def complete(exported, line, prefix, beam=5):
+    (found,) = exported.complete(exported.sources([line]), [prefix], beam)
+    return found
+
+
+def engine_of(name):
+    return engines_in_pieces()[1] if name == "pieces" else engines(name)[1]
+
+
+def lines_of(name, seed, count):
+    return lines_in_words(seed, count) if name == "pieces" else session_lines(seed, count)
+
+
+@pytest.mark.parametrize("name", ["2-level", "copying", "pieces"])
+@examples(15)
+@given(seed=st.integers(0, 1000), data=st.data())
+def test_every_hypothesis_starts_exactly_with_what_was_typed(name, seed, data):
+    """Cut anywhere: in a word, behind one, behind a space, before the first letter."""
+    exported = engine_of(name)
+    lines = lines_of(name, seed, 3)
+    queries = [line.split(" <")[0] for line in lines]
+    prefixes = [query[: data.draw(st.integers(0, len(query)))] for query in queries]
+    found = exported.complete(exported.sources(lines), prefixes, 4)
+    for prefix, texts in zip(prefixes, found):
+        assert all(text.startswith(prefix) for text in texts), (prefix, texts)
+        assert len(set(texts)) == len(texts)
+    # A batch is as good as one by one.
+    alone = [complete(exported, *each, beam=4) for each in zip(lines, prefixes)]
+    assert alone == found
+
+
+@pytest.mark.parametrize("name", ["2-level", *COPYING, "pieces"])
+def test_nothing_typed_is_a_beam_search(name):
+    exported = engine_of(name)
+    sources = exported.sources(lines_of(name, 3, 5))
+    assert exported.complete(sources, [""] * 5, 5) == exported.beam_search(5)(sources)
+
+
+@models
+def test_the_likeliest_of_all_words_are_found(name):
+    """Against every query of one or two words, scored one by one."""
+    exported = engines(name)[1]
+    words = [f"w{i}" for i in range(24)]
+    (line,) = session_lines(5, 1)
+    fitting = [word for word in words if word.startswith("w1")]
+    queries = [*fitting, *(f"{one} {other}" for one in fitting for other in words)]
+    sources = exported.sources([line])
+    (scores,) = exported.scores(sources, [queries])
+    expected = max(zip(scores.log_probability, queries))
+    found = complete(exported, line, "w1", beam=30)  # wide enough for all of them
+    (known,) = exported.scores(sources, [found])
+    assert max(known.log_probability) >= expected[0] - 1e-4
+    assert expected[1] in found or len(found[0].split()) > 2
+
+
+@pytest.mark.parametrize("name", COPYING)
+def test_words_of_the_session_continue_what_was_typed(name):
+    exported = engines(name)[1]
+    line = "w1 zorblax <q> w2 zeppelin"
+    first = {text.split()[0] for text in complete(exported, line, "z", beam=10)}
+    assert first == {"zorblax", "zeppelin"}
+    found = complete(exported, line, "zorblax ze")
+    assert found and all(text.startswith("zorblax zeppelin") for text in found)
+    assert complete(exported, line, "zorblax "), "whole words of the session can be given, too"
+
+
+@pytest.mark.parametrize(
+    "prefix", ["unheard-of ", "w1 unheard-of w", "zzz", " w1", "w1  w", "<q> "]
+)
+def test_what_the_model_cannot_say(prefix):
+    assert complete(engines("copying")[1], "w1 w2", prefix) == []
+
+
+def test_whole_words_in_pieces_and_a_part_of_one():
+    exported = engines_in_pieces()[1]
+    for prefix in ("flig", "flight", "flights p", "london hote", "paris "):
+        found = complete(exported, "hotel paris", prefix, beam=8)
+        assert found and all(text.startswith(prefix) for text in found), (prefix, found)
+
+
+@models
+def test_hypotheses_have_the_scores_of_their_texts(name):
+    exported = engines(name)[1]
+    sources = exported.sources(session_lines(11, 2))
+    found = exported.complete(sources, ["w1", "w2 w"], 5)
+    scores = exported.scores(sources, found)
+    for texts, known in zip(found, scores):
+        mean = known.log_probability / known.tokens
+        assert len(texts) > 1
+        assert all(one >= other - 1e-4 for one, other in zip(mean, mean[1:]))  # best first

@@ -1,0 +1,111 @@
+"""An exported model by itself: without torch, for several threads, refusing what is damaged."""
+
+import json
+import shlex
+import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from exported_models import EXPORTED, engines, export, session_lines
+from processes import run
+from sessions import build
+
+from mtn_preprocess.errors import InputError
+from mtn_serving.onnx_engine.candidate_trie import Trie
+from mtn_serving.onnx_engine.exported_model import ExportedModel
+from mtn_serving.onnx_engine.session_layout import SessionLayout
+
+
+@pytest.fixture
+def folder():
+    task, model = build(*EXPORTED["copying"])
+    return export(model.float(), task)
+
+
+def test_neither_torch_nor_fairseq_is_imported(folder):
+    code = (
+        "import sys; from mtn_serving.onnx_engine.exported_model import ExportedModel; "
+        f"m = ExportedModel.load({str(folder)!r}); "
+        "print(m.beam_search(2)(m.sources(['w1 <q> w2']))); "
+        "print(sorted({'torch', 'fairseq', 'onnx', 'lightgbm', 'sklearn'} & set(sys.modules)))"
+    )
+    *_, imported = run(shlex.join([sys.executable, "-c", code])).stdout.splitlines()
+    assert imported == "[]"
+
+
+def test_threads_get_their_own_answers():
+    exported = engines("copying")[1]
+    lines = session_lines(seed=2, count=40)
+
+    def ask(line):
+        sources = exported.sources([line])
+        (hypotheses,) = exported.beam_search(4)(sources)
+        (scores,) = exported.scores(sources, [hypotheses])
+        return hypotheses, scores.log_probability.tolist(), exported.complete(sources, ["w"], 3)
+
+    alone = [ask(line) for line in lines]
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(ask, lines)) == alone
+
+
+def test_a_trie_has_each_prefix_once():
+    trie = Trie()
+    paths = [trie.add(each) for each in ([7, 8, 2], [7, 9, 2], [7, 8, 2], [2])]
+    assert trie.columns == [2, 7, 8, 9] and trie.parents == [-1, 0, 1, 1]
+    assert [list(children) for children in trie.children] == [[7, 2], [8, 9], [2], [2]]
+    assert paths[0] == ([0, 1, 2], [0, 0, 0]) and paths[1] == ([0, 1, 3], [0, 1, 0])
+    assert trie.visible(5).astype(int).tolist() == [
+        [1, 0, 0, 0, 0],
+        [1, 1, 0, 0, 0],
+        [1, 1, 1, 0, 0],
+        [1, 1, 0, 1, 0],
+        [0, 0, 0, 0, 1],  # padding
+    ]
+
+
+def test_layout_by_hand():
+    """a b <q> c <session> d </s>, and e </s>"""
+    layout = SessionLayout([[10, 11, 4, 12, 5, 13, 2], [14, 2]], separators=[4, 5])
+    assert layout.query.tolist() == [[0, 0, 0, 1, 1, 2, 2], [0, 0, -1, -1, -1, -1, -1]]
+    assert layout.position.tolist() == [[0, 1, 2, 0, 1, 0, 1], [0, 1, 0, 0, 0, 0, 0]]
+    assert layout.end_rank.tolist() == [[1, 2, 0], [0, 0, 0]]
+    assert np.flatnonzero(layout.is_last_of_query[0]).tolist() == [2, 4, 6]
+    view = layout.level(2, top=False)
+    assert view.position[0].tolist() == [0, 1, 0]
+    assert view.visible[0].astype(int).tolist() == [[1, 0, 0], [1, 1, 0], [0, 0, 1]]
+    top = layout.level(3, top=True)
+    assert top.position[0].tolist() == [0, 0, 1]
+    assert top.visible[0].astype(int).tolist() == [[1, 0, 0], [0, 1, 0], [0, 1, 1]]
+
+
+def test_history_is_read_by_models_of_three_levels():
+    assert engines("copying-3-level")[1].history_size == (3, 6)
+    assert engines("copying")[1].history_size == engines("transformer")[1].history_size == (0, 0)
+
+
+@pytest.mark.parametrize("line", ["", "w1 <q>", "w1 <q> <q> w2", "<q> w1"])
+def test_empty_queries_are_refused(line):
+    with pytest.raises(InputError, match="empty query"):
+        engines("copying")[1].sources([line])
+
+
+def test_damage_is_refused_in_one_line(folder):
+    def refused(match):
+        with pytest.raises(InputError, match=match):
+            ExportedModel.load(folder)
+
+    facts = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    (folder / "model.json").write_text(json.dumps({**facts, "schema": 9}), encoding="utf-8")
+    refused("not of schema 1")
+    (folder / "model.json").write_text(json.dumps({**facts, "words": 7}), encoding="utf-8")
+    refused("31 words, but the model has 7")
+    (folder / "model.json").write_text(json.dumps(facts), encoding="utf-8")
+    (folder / "words.npy").write_bytes(b"no array")
+    refused("cannot be read")
+    shutil.copy(folder / "target_positions.npy", folder / "words.npy")
+    (folder / "decoder.onnx").write_bytes(b"no graph")
+    refused("onnxruntime cannot open it")
+    (folder / "model.json").unlink()
+    refused("no exported model")
