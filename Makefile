@@ -8,7 +8,7 @@ VENV := .venv
 VENV_UPSTREAM := .venv-upstream
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo docs docs-check test test-thorough test-upstream coverage bench bench-preprocess lint format wheel clean distclean
+.PHONY: help venv demo docs docs-check test test-thorough test-upstream coverage bench bench-serve bench-preprocess lint format wheel clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,6 +17,10 @@ venv: $(VENV)/.installed  ## make .venv: torch, fairseq, the tools and this proj
 
 demo: venv  ## the main job on the sample log, from raw log to suggestions
 	$(VENV)/bin/python examples/sample_log/demo.py
+
+serve: venv  ## a page to type into, with the model of `make demo`; ARGS="--port 8080"
+	@test -d runs/demo/bundle || { echo "there is no model yet: make demo"; exit 1; }
+	$(VENV)/bin/mtn-serve runs/demo/bundle $(ARGS)
 
 test: $(VENV)/.installed-spark  ## the whole test suite; narrow it down with ARGS="tests/unit -k mask"
 	$(call pytest,$(VENV)) $(ARGS)
@@ -33,11 +37,14 @@ coverage: $(VENV)/.installed-spark  ## the suite again, with branch coverage
 bench: $(VENV)/.installed-bench  ## training and decoding, against stock fairseq, 20 minutes
 	$(VENV)/bin/python benchmarks/models/run.py $(ARGS)
 
+bench-serve: $(VENV)/.installed-bench  ## one request through each engine, 10 minutes
+	$(VENV)/bin/python benchmarks/serving/engines.py $(ARGS)
+
 bench-preprocess: $(VENV)/.installed-bench  ## time and memory on 36 million rows, half an hour
 	$(VENV)/bin/python benchmarks/preprocess/run.py $(ARGS)
 
 docs: $(VENV)/.installed-docs  ## the documentation as a site, in build/docs
-	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build  # --quiet would hide warnings from `strict`
 	@echo "==> to read it: $(VENV)/bin/python -m http.server --directory build/docs"
 
 docs-check: $(VENV)/.installed-docs  ## links, anchors and commands of README and docs; the site; the notebook
@@ -52,12 +59,13 @@ format: venv  ## let ruff repair what it can
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 
-wheel: venv  ## build dist/mtn_fairseq-*.whl
-	rm -rf build  # setuptools would pack modules deleted since the last build
+wheel: venv  ## build dist/mtn_fairseq-*.whl, and dist/mtn_serving-*.whl for machines that serve
+	rm -rf build serving/build  # setuptools would pack modules deleted since the last build
 	$(VENV)/bin/python -m build --wheel --no-isolation
+	$(VENV)/bin/python -m build --wheel --no-isolation --outdir dist serving
 
 clean:  ## remove what was built and cached; the environments stay
-	rm -rf build dist *.egg-info htmlcov .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist *.egg-info serving/build serving/*.egg-info htmlcov .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
 
 distclean: clean  ## remove the environments as well
