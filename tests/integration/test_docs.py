@@ -29,7 +29,7 @@ def site(tmp_path_factory):
     need_package("mkdocs")
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)],
+        [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(folder)],
         cwd=ROOT,
         env=environment({"NO_MKDOCS_2_WARNING": "1"}),
         stdout=subprocess.PIPE,
