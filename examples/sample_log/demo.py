@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""From a raw search log to suggested queries, by the commands that you would type yourself.
+"""From a raw search log to a bundle that suggests queries, by the commands that you would type yourself.
 
 Each step prints its command. Everything is written below --output; the folder is made anew. Flags
 that are not listed here go to fairseq-train, such as --decoder-context query.
@@ -21,19 +21,19 @@ def main() -> None:
     run = steps.new_folder(args.output.resolve())
     started = time.time()
 
-    steps.title(f"1/6  A sample log in AOL's format, seed {args.log_seed}")
+    steps.title(f"1/7  A sample log in AOL's format, seed {args.log_seed}")
     log = steps.make_log(run, args.users, args.log_seed)
     steps.show_first_lines(log, 6)
 
-    steps.title("2/6  Log -> sessions -> pairs of (session so far, next query)")
+    steps.title("2/7  Log -> sessions -> pairs of (session so far, next query)")
     steps.find_sessions(run, args.history if args.levels == 3 else 0)
     steps.show_first_lines(run / "text/train.session", 3)
     steps.show_first_lines(run / "text/train.next", 3)
 
-    steps.title("3/6  Text -> binary, with one dictionary for both sides")
+    steps.title("3/7  Text -> binary, with one dictionary for both sides")
     steps.binarise(run)
 
-    steps.title(f"4/6  Train a {args.levels}-level Multiresolution Transformer")
+    steps.title(f"4/7  Train a {args.levels}-level Multiresolution Transformer")
     layers = "2,1" if args.levels == 2 else "2,1,1"
     flags = (
         f"--arch mtn_tiny --level-layers {layers} --lr 0.002 --criterion cross_entropy"
@@ -42,11 +42,11 @@ def main() -> None:
     )
     steps.train(run, flags + shlex.join(args.train_flags), args.updates, args.seed, into=run)
 
-    steps.title("5/6  Suggest 5 next queries for every test session; count, for comparison")
+    steps.title("5/7  Suggest 5 next queries for every test session; count, for comparison")
     pairs = steps.suggest(run, into=run)
     counted = steps.suggest_by_counting(run, "session", run / "counting")
 
-    steps.title("6/6  What came out")
+    steps.title("6/7  What came out")
     print_suggestions(pairs)
     scores = steps.measure(pairs, run / "text/test")
     print_scores(scores)
@@ -56,16 +56,14 @@ def main() -> None:
         "best": steps.best_by_place(pairs),
     }
     print_by_place(scores["by_place"])
+
+    steps.title("7/7  One folder to serve: model, counts and ranker")
+    bundle = steps.make_bundle(run)
     scores["seconds"] = round(time.time() - started)
     write_result_file(str(run / "scores.json"), json.dumps(scores, indent=2) + "\n")
-    print(
-        f"\n{scores['seconds']} seconds in all; everything is in {run}. To type sessions yourself:"
-    )
-    print(
-        f"  fairseq-interactive {run}/data-bin {steps.PLUGIN}"
-        f" --path {run}/checkpoints/checkpoint_best.pt --cpu --beam 5 --nbest 5"
-        " --lenpen 0"
-    )
+    print(f"\n{scores['seconds']} seconds in all; everything is in {run}. Try it:")
+    print(f"  mtn-serve {bundle}      # or: make serve; a page to type into")
+    print(f"  mtn-suggest --bundle {bundle} --session 'london hotels <q> paris'")
 
 
 def parse_args() -> argparse.Namespace:

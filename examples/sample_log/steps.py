@@ -99,6 +99,21 @@ def suggest_by_counting(run: Path, method: str, into: Path) -> List[Suggestions]
     return read_generate_log(str(into / "generate.log"))
 
 
+def make_bundle(run: Path) -> Path:
+    """What `mtn-serve` takes: the model, what people asked next, and a ranker for both."""
+    model = f"{run}/checkpoints/checkpoint_best.pt --data {run}/data-bin"
+    command(f"mtn-count-next --train {run}/text/train --output {run}/next-queries")
+    command(
+        f"mtn-fit-ranker --model {model} --counts {run}/next-queries --beam 10"
+        f" --valid {run}/text/valid --output {run}/ranker"
+    )
+    command(
+        f"mtn-export --checkpoint {model} --counts {run}/next-queries --ranker {run}/ranker"
+        f" --test {run}/text/test --output {run}/bundle"
+    )
+    return run / "bundle"
+
+
 def measure(pairs: List[Suggestions], text: Path) -> Dict[str, float]:
     """Scores, and the best possible ones that the sample log knows."""
     best = BestPossible().measure(read_pairs(str(text)))
