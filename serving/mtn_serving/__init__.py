@@ -38,7 +38,7 @@ onnx_engine            an exported model in that door: numpy and onnxruntime onl
 torch_engine           the plugin in that door
 export                 a checkpoint -> what onnx_engine runs; like torch_engine, it imports torch
 service                suggestions and completions over HTTP; `page` is what a browser sees
-commands               mtn-count-next, mtn-fit-ranker, mtn-suggest, mtn-complete; mtn-yardstick, the baselines
+commands               mtn-count-next, mtn-fit-ranker, mtn-suggest, mtn-export, mtn-serve, …
 """
 
 from .suggester import Suggester, Suggestion
