@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""From a raw search log to a bundle that suggests queries, by commands that you could type yourself.
+"""From a raw search log to a bundle that suggests queries, by commands you could type yourself.
 
 Each step prints its command. Everything is written below --output; the folder is made anew. Flags
 that are not listed here go to fairseq-train, such as --decoder-context query.
