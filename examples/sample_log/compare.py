@@ -52,7 +52,7 @@ BOUNDS = {
 PROBES = 20, 120  # updates; their difference is free of the time that a training takes to start
 VALIDATIONS = 8  # of each training
 BEAM = 10
-SAMPLE_LINES = [44, 1852, 2267]  # of the test text, that the report shows
+SAMPLES = 3  # test sessions of at least four queries, that the report shows
 _VALID = re.compile(r"\| valid \|.*\| (?:nll_)?loss ([0-9.]+) .*?\| num_updates (\d+)")
 
 
@@ -223,13 +223,19 @@ def report(run: Path, args: argparse.Namespace) -> None:
         "evaluations": ["evaluation.json"],
         "data": "data-bin",
         "test": "text/test",
-        "sample_lines": SAMPLE_LINES,
+        "sample_lines": sample_lines(run / "text/test.session"),
         "systems": [_report_entry(name, args.seed) for name in names],
     }
     if "mtn_small" in names:
         contents["attention"] = "mtn_small"
     write_result_file(str(run / "report.json"), json.dumps(contents, indent=1) + "\n")
     steps.command(f"mtn-report {run} --output {run}/report", keep=run / "report.txt")
+
+
+def sample_lines(sessions: Path) -> List[int]:
+    """Numbers of the first lines that have enough queries to see what is attended to."""
+    lines = sessions.read_text(encoding="utf-8").splitlines()
+    return [number for number, line in enumerate(lines, 1) if line.count(" <q> ") >= 3][:SAMPLES]
 
 
 def _report_entry(name: str, seed: int) -> dict:
