@@ -39,7 +39,9 @@ WORDS_PER_QUERY = [0.16, 0.27, 0.24, 0.14, 0.09, 0.05, 0.03, 0.02]  # 1 to 8, as
 def main() -> None:
     args = parse_args()
     torch.set_num_threads(args.threads)
-    print("CPU milliseconds of one request (median, p95), and sessions per CPU second, 64 at once\n")
+    print(
+        "CPU milliseconds of one request (median, p95), and sessions per CPU second, 64 at once\n"
+    )
     print("| words / channels | engine | one request | p95 | 64 at once |")
     print("|---|---|---|---|---|")
     for words in args.words:

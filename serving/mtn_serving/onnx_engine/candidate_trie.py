@@ -12,7 +12,7 @@ from .encoder import Encoded, bias_of
 from .vocabulary import END, PAD, Vocabulary
 
 _FLOOR = -60.0  # log of "never", as the plugin has it for unknown words
-_MAX_NUMBERS = 1 << 23  # of one matrix, nodes times words: 32 MB
+_MAX_NUMBERS = 1 << 22  # of one matrix, nodes times words: 16 MB
 
 
 class Trie:

@@ -18,7 +18,7 @@ from .session_source import Source, read_sources
 from .typed_start import Start, typed_start
 from .vocabulary import Vocabulary
 
-_MAX_NUMBERS = 1 << 23  # of one matrix, hypotheses times words: 32 MB
+_MAX_NUMBERS = 1 << 22  # of one matrix, hypotheses times words: 16 MB
 
 
 class ExportedModel:
