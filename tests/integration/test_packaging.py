@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[2]
 FILES_OF_THE_BUILD = ["setup.py", "pyproject.toml", "README.md", "LICENSE"]
 NEEDED_BY_ALL = ["numpy", "sacrebleu", "sentencepiece", "torch"]
+NEEDED_TO_EXPORT = ["onnx", "onnxruntime"]  # not on Python 3.8, which serves by torch only
 SCRIPTS = {
     "mtn-architectures",
     "mtn-bundle",
@@ -145,7 +146,8 @@ def test_every_command_has_a_console_script(read):
 def test_each_python_gets_one_fairseq(read, python, fairseq):
     required = requirements(read("METADATA"), python)
     assert [f"{r.name}{r.specifier}" for r in required if "fairseq" in r.name] == [fairseq]
-    assert sorted(r.name for r in required if "fairseq" not in r.name) == NEEDED_BY_ALL
+    needed = [*NEEDED_BY_ALL, *(NEEDED_TO_EXPORT if python != "3.8" else [])]
+    assert sorted(r.name for r in required if "fairseq" not in r.name) == sorted(needed)
 
 
 @pytest.mark.parametrize("python", ["3.10", "3.11"])
@@ -160,7 +162,7 @@ def test_constraints_pin_all_that_is_required(read, python):
                 assert specifier.operator == "==" and "+" not in specifier.version, line
                 pins[pin.name] = specifier.version
 
-    for extra in ["", "dev", "preprocess", "spark", "ranker", "report", "bench"]:
+    for extra in ["", "dev", "preprocess", "spark", "ranker", "report", "serve", "docs", "bench"]:
         for requirement in requirements(read("METADATA"), python, extra):
             assert requirement.name in pins, f"{requirement.name} has no pin for Python {python}"
             assert pins[requirement.name] in requirement.specifier
