@@ -69,18 +69,19 @@ def mean_scores(runs: Runs, way: str) -> Dict[str, float]:
 
 def score_table(systems: Dict[str, Runs]) -> Iterator[str]:
     any_one = next(iter(next(iter(systems.values())).values()))
-    yield f"{sum(any_one.pairs):,} test pairs of {len(any_one.pairs)} people; percent.\n"
+    yield f"{sum(any_one.pairs):,} test pairs of {len(any_one.pairs)} people; percent. *words*: of a suggestion.\n"
     yield (
-        "| | seeds | BLEU | 1/2/3/4-gram | exact | hit@10 | MRR@10 | perplexity"
-        " | BLEU, the paper's way | 1/2/3/4-gram |"
+        "| | seeds | BLEU | 1/2/3/4-gram | words | exact | hit@10 | MRR@10"
+        " | perplexity | BLEU, the paper's way | 1/2/3/4-gram |"
     )
-    yield "|---|---|---:|---|---:|---:|---:|---:|---:|---|"
+    yield "|---|---|---:|---|---:|---:|---:|---:|---:|---:|---|"
     for name, runs in systems.items():
         raw, unk = mean_scores(runs, "raw"), mean_scores(runs, "unk")
         seeds = ", ".join(str(seed) for seed in sorted(runs) if seed)
         perplexities = [run.perplexity for run in runs.values() if run.perplexity is not None]
         perplexity = f"{np.mean(perplexities):.1f}" if perplexities else ""
         cells = [LABELS[name], seeds, f"{raw['bleu']:.2f}", precisions(raw)]
+        cells.append(f"{raw['length']:.1f}")
         cells += [f"{raw[figure]:.1f}" for figure in ("exact", "hit@10", "mrr@10")]
         cells += [perplexity, f"{unk['bleu']:.2f}", precisions(unk)]
         yield f"| {' | '.join(cells)} |"
