@@ -69,9 +69,9 @@ def mean_scores(runs: Runs, way: str) -> Dict[str, float]:
 
 def score_table(systems: Dict[str, Runs]) -> Iterator[str]:
     any_one = next(iter(next(iter(systems.values())).values()))
-    yield f"{sum(any_one.pairs):,} test pairs of {len(any_one.pairs)} people; percent. *words*: of a suggestion.\n"
+    yield f"{sum(any_one.pairs):,} test pairs of {len(any_one.pairs)} people; percent.\n"
     yield (
-        "| | seeds | BLEU | 1/2/3/4-gram | words | exact | hit@10 | MRR@10"
+        "| | seeds | BLEU | 1/2/3/4-gram | words each | exact | hit@10 | MRR@10"
         " | perplexity | BLEU, the paper's way | 1/2/3/4-gram |"
     )
     yield "|---|---|---:|---|---:|---:|---:|---:|---:|---:|---|"
