@@ -46,6 +46,7 @@ setup(
             "hypothesis",
             "mypy",
             "pre-commit",
+            "psutil",
             "pytest",
             "pytest-cov",
             "pytest-xdist",
