@@ -36,7 +36,7 @@ def imported_by(folder, command, *arguments, stdin=""):
 
 
 def test_there_are_commands():
-    assert len(SCRIPTS) == 16
+    assert len(SCRIPTS) == 17
 
 
 @pytest.mark.parametrize("command", SCRIPTS)
