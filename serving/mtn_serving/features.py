@@ -216,6 +216,7 @@ def _of_words(
     last = set(last_query.split())
     earlier = set(" ".join(session[:-1]).split()) - last
     last_trigrams = _trigrams(last_query)
+    weights = _weights({word for text in texts for word in text.split()}, table)
     rows: List[Sequence[float]] = []
     for text in texts:
         words = set(text.split())
@@ -231,15 +232,17 @@ def _of_words(
                 2 * len(trigrams & last_trigrams) / (len(trigrams) + len(last_trigrams)),
                 text.startswith(last_query + " "),
                 last_query.startswith(text + " "),
-                _weight(words & (last | earlier), table) / _weight(words, table),
+                sum(weights[word] for word in words & (last | earlier))
+                / sum(weights[word] for word in words),
             )
         )
     for name, column in zip(NAMES[NAMES.index("words") :], np.array(rows, np.float32).T):
         columns[name][:] = column
 
 
-def _weight(words: Set[str], table: Optional[NextQueries]) -> float:
-    return sum(1.0 if table is None else table.word_weight(word) for word in words)
+def _weights(words: Set[str], table: Optional[NextQueries]) -> Dict[str, float]:
+    """Each word is looked up once, however many candidates have it."""
+    return {word: 1.0 if table is None else table.word_weight(word) for word in words}
 
 
 def _trigrams(text: str) -> Set[str]:
