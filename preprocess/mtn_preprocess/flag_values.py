@@ -25,7 +25,8 @@ def minutes(text: str) -> float:
 def time_format(text: str) -> str:
     if text not in TIME_FORMATS and not says_the_day(text):
         raise argparse.ArgumentTypeError(
-            f"{text!r} tells no day: must be {', '.join(TIME_FORMATS)}, or as {AOL_TIME}"
+            f"{text!r} has no full date: use {', '.join(TIME_FORMATS)}, or a format such as "
+            f"{AOL_TIME}"
         )
     if not tells_morning_from_afternoon(text):
         raise argparse.ArgumentTypeError(

@@ -99,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = CommandParser(
         prog="mtn-log-to-sessions",
         description="From raw search logs to session text for fairseq-preprocess.",
-        epilog="An example: mtn-log-to-sessions logs/*.csv.gz --user-column uid --query-column q "
+        epilog="Example: mtn-log-to-sessions logs/*.csv.gz --user-column uid --query-column q "
         "--time-column ts --time-format epoch --output text",
         formatter_class=_Help,
     )
@@ -123,42 +123,43 @@ def _add_input(group: argparse._ArgumentGroup) -> None:
         "--format",
         choices=["auto", *FORMATS],
         default="auto",
-        help="auto goes by the files' names, and takes what it does not know for tsv",
+        help="auto: by file name; tsv for unknown endings",
     )
     add(
         "--delimiter",
         type=delimiter,
         metavar="C",
-        help="between the columns of csv: one character, or tab; found by looking if not said",
+        help="column separator of csv: one character, or tab (default: detected)",
     )
     for what, name in zip(("user", "query", "time"), AOL_COLUMNS):
         add(
             f"--{what}-column",
             default=name,
             metavar="C",
-            help="its name, or for tsv and csv its number from 1 (all three, then)",
+            help="column name; for tsv and csv also its number, from 1 (then give all three as "
+            "numbers)",
         )
     add(
         "--time-format",
         default=AOL_TIME,
         metavar="F",
         type=time_format,
-        help="as for Python's strptime; or iso, epoch (seconds) or epoch-ms; Parquet's timestamps "
-        "need none",
+        help="a strptime format, or iso, epoch (seconds) or epoch-ms; not needed for Parquet "
+        "timestamps",
     )
     add(
         "--time-range",
         type=time_range,
         metavar="FROM,TO",
-        help="days, as 1990-01-01,2030-12-31; rows of other times are malformed; from 1990 to "
-        "tomorrow if not said",
+        help="valid dates, such as 1990-01-01,2030-12-31; rows outside count as malformed "
+        "(default: 1990 to tomorrow)",
     )
     add(
         "--max-bad-rows",
         type=percentage,
         default="5%",
         metavar="P",
-        help="a log of which more rows are malformed is refused: it is probably misread",
+        help="reject the log if more rows are malformed: it was probably misread",
     )
     add("--strict", action="store_true", help="stop at the first malformed line, writing nothing")
 
@@ -168,8 +169,8 @@ def _add_rules(group: argparse._ArgumentGroup) -> None:
     add(
         "--characters",
         choices=CHARACTERS,
-        help="what stays beside letters and digits: aol: nothing; symbols: what belongs to words "
-        "as c++, c#, .net, o'brien, e-mail",
+        help="what to keep besides letters and digits. aol: nothing; symbols: characters of words "
+        "such as c++, c#, .net, o'brien, e-mail",
     )
     add("--mask-numbers", action="store_true", help="words of digits become <number>")
     add("--mask-emails", action="store_true", help="e-mail addresses become <email>")
@@ -178,32 +179,37 @@ def _add_rules(group: argparse._ArgumentGroup) -> None:
         "--block-list",
         type=Path,
         metavar="FILE",
-        help="queries with these words are taken out: one word, phrase or /regular expression/ a "
-        "line, # for comments",
+        help="remove queries with these words: one word, phrase or /regular expression/ per line, "
+        "# for comments",
     )
-    add("--max-query-tokens", type=at_least(1), metavar="N", help="longer queries are taken out")
+    add("--max-query-tokens", type=at_least(1), metavar="N", help="remove longer queries")
     add(
         "--min-users",
         type=at_least(1),
         metavar="N",
-        help="queries that fewer people asked are taken out",
+        help="remove queries that fewer people asked",
     )
-    for name in ("--min-queries", "--max-queries"):
-        add(name, type=at_least(2), metavar="N", help="of a session, duplicates not counted")
+    for bound, name in (("fewest", "--min-queries"), ("most", "--max-queries")):
+        add(
+            name,
+            type=at_least(2),
+            metavar="N",
+            help=f"{bound} queries per session, duplicates not counted",
+        )
     add(
         "--train-queries",
         type=query_range,
         metavar="MIN,MAX",
-        help="of a training session, where that is more than for valid and test, as 2,10; the same "
-        "if not said",
+        help="queries per training session, such as 2,10, if wider than for valid and test "
+        "(default: as for valid and test)",
     )
     add("--split", type=shares, metavar="TRAIN,VALID,TEST", help="percentages")
     add(
         "--split-by",
         choices=["session", "user", "time"],
-        help="user: all sessions of one are in one split; time: the latest are for the test",
+        help="user: all sessions of a user go to one split; time: the latest sessions are the test",
     )
-    add("--seed", type=int, metavar="S", help="another one gives another split")
+    add("--seed", type=int, metavar="S", help="seed of the split")
     add(
         "--history",
         type=at_least(0),
@@ -245,14 +251,14 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     add(
         "--users",
         action="store_true",
-        help="write SPLIT.user too: who asked, one running number per pair, for mtn-count-next "
+        help="also write SPLIT.user: a number for the person of each pair, for mtn-count-next "
         "--min-users",
     )
     add(
         "--user-keys",
         action="store_true",
-        help="with --users, write users.key too: a hash of what the log calls each person, by "
-        "which mtn-count-next --add knows people again in other text; personal data",
+        help="also write users.key (needs --users): a hash of each person's id, so that "
+        "mtn-count-next --add recognises people in other text; personal data",
     )
 
 
@@ -267,11 +273,11 @@ def _add_engine(group: argparse._ArgumentGroup) -> None:
         "--threads",
         type=at_least(1, _MAX_THREADS),
         metavar="N",
-        help="for DuckDB; all cores if not said",
+        help="for DuckDB (default: all cores)",
     )
     add(
         "--scratch",
         type=Path,
         metavar="FOLDER",
-        help="for what does not fit into memory; beside the output if not said",
+        help="for what does not fit into memory (default: beside the output)",
     )

@@ -76,7 +76,7 @@ def layout_of(
             return _parquet_layout(location, columns)
         start = _start(location)
     except (Damaged, pa.ArrowException, OSError, UnicodeError) as error:
-        remedy = "check that it is whole, may be read, and is of this --format"
+        remedy = "check that the file is complete, readable and in this --format"
         raise InputError(one_line(error), remedy, location.address) from None
     if not start:
         raise InputError("empty file", "leave it out, or fetch it again", location.address)

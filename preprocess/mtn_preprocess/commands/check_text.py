@@ -11,12 +11,22 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     parser = CommandParser(
         prog="mtn-check-text",
         description="Check session text (PREFIX.session and PREFIX.next) before it is binarised: "
-        "UTF-8, as many sources as targets, no empty query, no symbol of fairseq. Stops at the "
+        "UTF-8, as many sources as targets, no empty query, no fairseq symbol. Stops at the "
         "first fault with its file, line and remedy.",
     )
     parser.add_argument("prefix", nargs="+", help="path without ending, such as text/train")
-    parser.add_argument("-s", "--source-lang", default="session", help="ending (default: session)")
-    parser.add_argument("-t", "--target-lang", default="next", help="ending (default: next)")
+    parser.add_argument(
+        "-s",
+        "--source-lang",
+        default="session",
+        help="ending of the session files (default: session)",
+    )
+    parser.add_argument(
+        "-t",
+        "--target-lang",
+        default="next",
+        help="ending of the next-query files (default: next)",
+    )
     args = parser.parse_args(argv)
     with standard_output() as out:
         for prefix in args.prefix:

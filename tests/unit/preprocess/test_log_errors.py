@@ -17,7 +17,7 @@ from mtn_preprocess.flags import settings_from
 SECRET = "my secret query"
 SEE = "see --user-column, --query-column, --time-column, --format"
 SEE_TEXT = f"{SEE}, --delimiter: names, or numbers from 1"
-UNREADABLE = "check that it is whole, may be read, and is of this --format"
+UNREADABLE = "check that the file is complete, readable and in this --format"
 NOT_ONE = "not one row of a search log"
 EXPECTED = (
     "expected columns for user, query and time (AnonID, Query, QueryTime), the time as "
@@ -362,13 +362,13 @@ def test_nothing_left_of_a_log(tmp_path):
 
 
 @pytest.mark.parametrize("time_format", ["ISO", "epoch_ms", "%Q", "%H:%M", "%Y-%m", "%d.%d.%Y", ""])
-def test_a_format_that_tells_no_day(capsys, time_format):
+def test_a_format_without_a_full_date(capsys, time_format):
     with pytest.raises(SystemExit) as ended:
         settings_from(["log.txt", "--output", "x", "--time-format", time_format])
     assert ended.value.code == 2
     assert capsys.readouterr().err.endswith(
-        f"argument --time-format: {time_format!r} tells no day: must be iso, epoch, epoch-ms, or "
-        "as %Y-%m-%d %H:%M:%S\n"
+        f"argument --time-format: {time_format!r} has no full date: use iso, epoch, epoch-ms, or "
+        "a format such as %Y-%m-%d %H:%M:%S\n"
     )
 
 
