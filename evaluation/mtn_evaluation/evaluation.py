@@ -96,7 +96,8 @@ def evaluate(
     for system in systems:
         scored[system.name] = _score_system(system, truth)
         notes += scored[system.name].notes
-        say(f"{system.name}: {scored[system.name].result['nbest']} suggestions a pair at most")
+        nbest = scored[system.name].result["nbest"]
+        say(f"{system.name}: at most {nbest} suggestions per pair")
     notes += perplexity_notes([found.result for found in scored.values()])
     bootstrap = None
     if baselines:

@@ -15,8 +15,8 @@ def log_notes(name: str, log: GenerateLog, at: Sequence[int]) -> List[str]:
     short = [str(k) for k in at if k > log.nbest]
     if short:
         notes.append(
-            f"{name}: no MRR and hit at {', '.join(short)}, it has {log.nbest} suggestions a pair "
-            f"at most; generate with --nbest {short[-1]}."
+            f"{name}: no MRR and hit at {', '.join(short)}, it has at most {log.nbest} suggestions "
+            f"per pair; generate with --nbest {short[-1]}."
         )
     fewer = sum(len(pair.ranked) < log.nbest for pair in log.pairs)
     if fewer and not log.stated:

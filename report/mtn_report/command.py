@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="mtn-report",
         description="Write the paper's tables and pictures for the runs of an experiment, beside "
         "the paper's own: report.md with pictures, and report.html, one file.",
-        epilog=f"Which files it is made of, a {NAME} says: docs/report.md.",
+        epilog=f"The format of {NAME}: docs/report.md.",
     )
     parser.add_argument("experiment", help=f"a {NAME}, or the folder that has one")
     parser.add_argument("--output", required=True, metavar="FOLDER", help="where to write")

@@ -80,7 +80,7 @@ def read_manifest(experiment: str) -> Manifest:
         raise InputError("no such file", f"give a {NAME}, see docs/report.md", file)
     entry = _Entry(read_json(file), file, "")
     if entry.number("schema") != SCHEMA:
-        raise InputError(f"no `schema` of {SCHEMA}", "write it by docs/report.md", file)
+        raise InputError(f"`schema` must be {SCHEMA}", "see docs/report.md", file)
     manifest = Manifest(
         file,
         entry.text("title") or "Query suggestion: the runs of one experiment",
@@ -179,7 +179,7 @@ class _Entry:
         self.file, self.place = file, place
         self.asked: List[str] = []
         if not isinstance(given, dict):
-            self.refuse("no JSON object", "write it by docs/report.md")
+            self.refuse("no JSON object", "see docs/report.md")
         self.given: Dict[str, Any] = given
 
     def refuse(self, reason: str, remedy: str) -> NoReturn:

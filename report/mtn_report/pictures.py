@@ -204,7 +204,7 @@ def learning_curves(curves: Mapping[str, Sequence[Curve]], looks: Mapping[str, S
         axes.set_xlabel("updates")
         axes.set_xlim(left=0)
         axes.xaxis.set_major_formatter("{x:,.0f}")
-    panels[0].set_ylabel("bits a token")
+    panels[0].set_ylabel("bits per token")
     panels[0].set_ylim(*_shown_range([curve for runs in curves.values() for curve in runs]))
     _legend(drawing, panels[0])
     return _png(drawing)

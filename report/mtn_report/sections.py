@@ -329,8 +329,8 @@ def _curves(inputs: Inputs) -> Iterator[Block]:
         yield Paragraph("Left out: no run has a training_log.")
         return
     yield Paragraph(
-        "Cross entropy without smoothing, in bits a token of the dictionary; the range is that of "
-        "validation. The paper has no such figures."
+        "Cross entropy without smoothing, in bits per token of the dictionary; the range is that "
+        "of validation. The paper has no such figures."
     )
     apart = [system.label for system in systems if system.data is not None]
     if apart:

@@ -8,7 +8,7 @@ from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 from mtn_preprocess.errors import InputError
 
-Points = List[Tuple[int, float]]  # updates, bits a token
+Points = List[Tuple[int, float]]  # updates, bits per token
 
 _LINE = re.compile(r"\| (train_inner|valid) \| (.*)")
 _FIELD = re.compile(r"(?<!\w)(?:valid_)?(loss|nll_loss|num_updates)[ =]([^\s,|]+)")

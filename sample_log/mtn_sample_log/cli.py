@@ -31,9 +31,10 @@ class _Parser(CommandParser):
 def _log_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="mtn-sample-log",
-        description="Write a made-up search log in the AOL format. The same options always give "
+        description="Write a synthetic search log in the AOL format. The same options always give "
         "the same log.",
-        epilog="`mtn-sample-log yardstick PREFIX` tells how predictable data made from it is.",
+        epilog="`mtn-sample-log yardstick PREFIX` prints the best achievable accuracy on pairs "
+        "made from it.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument(
@@ -47,7 +48,7 @@ def _log_parser() -> argparse.ArgumentParser:
         "--progress",
         action="store_true",
         default=sys.stderr is not None and sys.stderr.isatty(),
-        help="report progress on standard error, also where that is no terminal",
+        help="report progress on standard error, even if that is not a terminal",
     )
     return parser
 

@@ -111,7 +111,7 @@ def test_standard_input_and_the_plainest_terminal(trained, generated):
         PYTHONUTF8="0",
     )
     assert "| é " in done.stdout
-    assert "no MRR and hit at 10, it has 5 suggestions a pair at most" in done.stdout
+    assert "no MRR and hit at 10, it has at most 5 suggestions per pair" in done.stdout
 
 
 @words_only

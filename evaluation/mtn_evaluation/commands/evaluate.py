@@ -94,9 +94,11 @@ def _parser() -> argparse.ArgumentParser:
         help="all that fairseq-generate or mtn-yardstick printed, or the folder of --results-path; "
         "`-` for standard input; the same NAME again for a further shard",
     )
-    add("--test", required=True, metavar="PREFIX", help="PREFIX.session, PREFIX.next: what is true")
-    add("--train", metavar="PREFIX", help="training text, to tell seen from unseen next queries")
-    add("--dict", metavar="FILE", help="dict.next.txt, to score with <unk> as a token too")
+    add(
+        "--test", required=True, metavar="PREFIX", help="the test text: PREFIX.session, PREFIX.next"
+    )
+    add("--train", metavar="PREFIX", help="training text, to separate seen and unseen next queries")
+    add("--dict", metavar="FILE", help="dict.next.txt: also score with <unk> as a token")
     add(
         "--baseline",
         action="append",
@@ -110,8 +112,8 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME=RUN,RUN",
-        help="systems that are runs of one, with other seeds: the means of their figures are "
-        "compared under this name, which --baseline may be, too",
+        help="runs of one system (such as different seeds): compare the means of their figures "
+        "under this name, which --baseline accepts",
     )
     add(
         "--perplexity",
@@ -125,8 +127,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME=FILE",
-        help="another output of this system, in which it may say <unk>: scored with <unk> as a "
-        "token, in the place of the one that is scored on raw text",
+        help="output of this system with --generate-unknown, for the scores with <unk> as a token",
     )
     add(
         "--at",
@@ -142,9 +143,15 @@ def _parser() -> argparse.ArgumentParser:
         help="score outputs of mtn-complete: MRR@10, hit@10 and saved keystrokes by number of "
         "characters typed (docs/completion.md)",
     )
-    add("--samples", type=at_least_1, default=SAMPLES, metavar="N", help="default: %(default)s")
+    add(
+        "--samples",
+        type=at_least_1,
+        default=SAMPLES,
+        metavar="N",
+        help="bootstrap samples (default: %(default)s)",
+    )
     add("--seed", type=at_least_0, default=SEED, help="of the bootstrap (default: %(default)s)")
-    add("--json", metavar="FILE", help="write everything there too")
+    add("--json", metavar="FILE", help="also write all figures as JSON")
     return parser
 
 

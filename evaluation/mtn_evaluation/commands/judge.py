@@ -101,7 +101,7 @@ def _inputs(files: Mapping[str, Sequence[str]], *prefixes: str) -> Iterator[str]
 def _parser() -> argparse.ArgumentParser:
     parser = CommandParser(
         prog="mtn-judge",
-        description="Judge lists of suggestions by eye, and by what can be counted of all of them. "
+        description="Judge lists of suggestions by eye, and by shares over all of them. "
         "The protocol: docs/judging.md.",
         epilog="Example: mtn-judge sample --test text/test mtn=mtn.log --output form.tsv",
     )

@@ -530,7 +530,7 @@ def test_json_and_tables(text, capfd):
         "No groups by seen or unseen next query: they need --train",
     ):
         assert expected in printed.out
-    assert "mtn-evaluate: two: 3 suggestions a pair at most" in printed.err
+    assert "mtn-evaluate: two: at most 3 suggestions per pair" in printed.err
 
 
 def test_a_path_alone_is_its_name_and_one_name_may_have_shards(text, capfd):

@@ -373,7 +373,7 @@ def test_without_a_dictionary_there_are_scores_on_raw_text_only(experiment, repo
 # --- refused --------------------------------------------------------------------------------------
 
 WRONG = {
-    "no schema": (lambda m: m.pop("schema"), "no `schema` of 1"),
+    "no schema": (lambda m: m.pop("schema"), "`schema` must be 1"),
     "misspelt": (lambda m: m.update(sample_line=[1]), "unknown entry `sample_line`; known are"),
     "misspelt in a run": (
         lambda m: m["systems"][1]["runs"][0].update(checkpiont="x"),
