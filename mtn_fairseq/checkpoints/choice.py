@@ -48,13 +48,13 @@ def whole_checkpoint(restore_file: str, save_dir: str, first: Optional[str] = No
     for earlier in earlier_checkpoints(save_dir):
         damage = find_damage(earlier)
         if damage is None:
-            logger.warning(f"{last}: {fault}; going on from {earlier}")
+            logger.warning(f"{last}: {fault}; continuing from {earlier}")
             return earlier
         logger.warning(f"{earlier}: damaged checkpoint: {damage}")
     raise InputError(
-        f"{fault}, and no whole one of an earlier update or epoch beside it",
-        "copy one to this name (checkpoint_best.pt, if there is one), or begin anew in another "
-        "--save-dir",
+        f"{fault}, and no intact checkpoint of an earlier update or epoch beside it",
+        "copy one to this name (checkpoint_best.pt, if there is one), or start from zero in "
+        "another --save-dir",
         last,
     )
 
@@ -90,7 +90,7 @@ def refuse_missing_part(restore_file: str, save_dir: str, suffix: str) -> None:
     if written and name not in written:
         raise InputError(
             MISSING,
-            "copy one to this name, or begin anew in another --save-dir",
+            "copy one to this name, or start from zero in another --save-dir",
             os.path.join(save_dir, name),
         )
 

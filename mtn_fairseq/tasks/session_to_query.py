@@ -84,15 +84,15 @@ class SessionToQueryConfig(TranslationConfig):
         metadata={
             "help": "what to do with sources larger than --level-sizes or --max-source-positions: "
             "'truncate' drops the oldest queries, and last words of a query that is too long by "
-            "itself, and says how often; 'refuse' stops with the line"
+            "itself, and logs how often; 'refuse' stops with the line"
         },
     )
     session_parallel: ChoiceEnum(["auto", "always", "never"]) = field(  # type: ignore[valid-type]
         default="auto",
         metadata={
             "help": "train on whole sessions, all their pairs in one pass, which gives the same "
-            "loss and gradients in less time: 'auto' where the architecture can; 'never' reads the "
-            "pairs as they stand in the data. Validation and test always do"
+            "loss and gradients in less time: 'auto': if the architecture can; 'never' reads "
+            "the pairs as they stand in the data. Validation and test always do"
         },
     )
     train_batches: ChoiceEnum(  # type: ignore[valid-type]

@@ -189,7 +189,7 @@ def _min_users(asked_for: Optional[int], table: Optional[NextQueries]) -> int:
         return 0
     if table is None:
         raise InputError(
-            "without counts nobody knows how many people asked a query",
+            "the number of people who asked a query is known only with counts",
             "give --counts, or leave out --min-users",
         )
     raise InputError(

@@ -67,7 +67,7 @@ class Pipeline:
     ) -> None:
         if unrelated and ranker is None:
             raise InputError(
-                "what is unrelated is told by a ranker, and there is none",
+                "`unrelated` needs a ranker",
                 "give a ranker, or leave out `unrelated`",
             )
         self.table, self.trained, self.ranker = table, trained, ranker

@@ -134,7 +134,7 @@ def test_a_cut_checkpoint_is_noticed_and_the_one_before_used(data, undisturbed, 
     last.write_bytes(last.read_bytes()[:-1000])
     log = run(command(data, save)).stdout
     assert f"{last}: damaged checkpoint: cut off or overwritten" in log
-    assert f"; going on from {before}" in log
+    assert f"; continuing from {before}" in log
     assert f"Loaded checkpoint {before}" in log
     assert_same_end(save, undisturbed[0])
     assert load(last)["cfg"]["checkpoint"]["restore_file"] == last.name  # the next start is as ever
@@ -153,7 +153,7 @@ def test_an_empty_checkpoint_with_none_before_it_is_no_new_beginning(data, tmp_p
     done = run(command(data, tmp_path), status=1)
     message = done.stderr.strip().splitlines()[-1]
     assert message.startswith(f"{tmp_path}/checkpoint_last.pt: damaged checkpoint: empty, and no ")
-    assert message.endswith(", or begin anew in another --save-dir")
+    assert message.endswith(", or start from zero in another --save-dir")
     assert "train_inner" not in done.stdout
 
 

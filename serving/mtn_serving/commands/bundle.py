@@ -1,4 +1,4 @@
-"""`mtn-bundle`: what is in a bundle, whether it is whole, and which of two is better."""
+"""`mtn-bundle`: what is in a bundle, whether it is complete, and which of two is better."""
 
 import argparse
 import json
@@ -73,24 +73,16 @@ def compare_bundles(old: str, new: str, test: str) -> List[str]:
 def main(argv: Optional[Sequence[str]] = None) -> None:
     parser = CommandParser(
         prog="mtn-bundle",
-        description="What is in a bundle of mtn-export, whether it is whole, and which of two is "
-        "better.",
+        description="What is in a bundle of mtn-export, whether it is complete, and which of two "
+        "is better.",
         epilog="Example: mtn-bundle compare old-bundle new-bundle --test text/test",
     )
     actions = parser.add_subparsers(
         dest="action", required=True, metavar="ACTION", parser_class=argparse.ArgumentParser
     )
-    showing = actions.add_parser("show", help="print what is in it")
-    showing.add_argument("bundle")
-    showing.add_argument("--json", action="store_true", help="print the whole manifest")
-    verifying = actions.add_parser("verify", help="read all of it and compare checksums")
-    verifying.add_argument("bundle")
-    comparing = actions.add_parser("compare", help="score two on a text, with intervals")
-    comparing.add_argument("old")
-    comparing.add_argument("new")
-    comparing.add_argument(
-        "--test", required=True, metavar="PREFIX", help="PREFIX.session, PREFIX.next"
-    )
+    _add_show(actions)
+    _add_verify(actions)
+    _add_compare(actions)
     args = parser.parse_args(argv)
     if args.action == "show":
         lines = show(args.bundle, args.json)
@@ -100,6 +92,45 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         lines = compare_bundles(args.old, args.new, args.test)
     with standard_output() as out:
         out.write("\n".join(lines) + "\n")
+
+
+def _add_show(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    add = actions.add_parser(
+        "show",
+        help="print what is in a bundle",
+        description="Print the model card of a bundle, its version, and its number of files and "
+        "size. The checksums of the counts, which may be large, are compared only by verify.",
+    ).add_argument
+    add("bundle", help="folder of mtn-export")
+    add("--json", action="store_true", help="print the whole manifest instead, as JSON")
+
+
+def _add_verify(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    add = actions.add_parser(
+        "verify",
+        help="read all of a bundle and compare checksums",
+        description="Read every file of a bundle, compare its checksum with the manifest, and load "
+        "all parts once, as for suggesting. Files that mtn-export did not write are an error.",
+    ).add_argument
+    add("bundle", help="folder of mtn-export")
+
+
+def _add_compare(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    add = actions.add_parser(
+        "compare",
+        help="score two bundles on a text, with intervals",
+        description="Score the lists of two bundles on a test text, and print each figure of both "
+        "with the difference, its interval and p, by paired bootstrap (of people where PREFIX.user "
+        "exists, else of pairs).",
+    ).add_argument
+    add("old", help="bundle to compare with")
+    add("new", help="bundle whose difference from the old one is printed")
+    add(
+        "--test",
+        required=True,
+        metavar="PREFIX",
+        help="the test text: PREFIX.session, PREFIX.next",
+    )
 
 
 if __name__ == "__main__":

@@ -136,10 +136,10 @@ def _min_users(asked_for: Optional[int], text: str) -> int:
     unknown = read_users(text) is None
     if asked_for is None:
         _say(
-            f"no {text}.user: nobody knows how many people asked a query, and all are kept"
+            f"no {text}.user: the number of people per query is unknown, so all queries are kept"
             if unknown
-            else f"{text}.user tells who asked: queries of fewer than {MIN_USERS} people are left "
-            "out (--min-users 1 keeps them)"
+            else f"found {text}.user: queries of fewer than {MIN_USERS} people are left out "
+            " (--min-users 1 keeps them)"
         )
         return 1 if unknown else MIN_USERS
     if asked_for > 1 and unknown:
@@ -189,7 +189,7 @@ def _parser() -> argparse.ArgumentParser:
         "--train",
         action="append",
         metavar="PREFIX",
-        help="PREFIX.session, PREFIX.next to count; several texts: give it several times",
+        help="PREFIX.session, PREFIX.next to count; repeat for several texts",
     )
     new("--output", metavar="FOLDER", help="the table; an older one is replaced")
     new(
@@ -233,8 +233,8 @@ def _parser() -> argparse.ArgumentParser:
     either(
         "--same-users",
         action="store_true",
-        help="a number in PREFIX.user is the same person's in all texts. Not so in text of "
-        "mtn-log-to-sessions, where --user-keys tells who is who",
+        help="numbers in PREFIX.user mean the same person in all texts (not in text of "
+        "mtn-log-to-sessions: use --user-keys there)",
     )
     return parser
 

@@ -131,16 +131,20 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     add(
         "--update",
         metavar="FOLDER",
-        help="a bundle: swap the parts and rules that are given, and leave the rest as it is",
+        help="an existing bundle: replace only the given parts and rules",
     )
-    add("--checkpoint", metavar="FILE", help="of fairseq-train: mtn or transformer_session")
+    add(
+        "--checkpoint",
+        metavar="FILE",
+        help="checkpoint of fairseq-train (mtn or transformer_session)",
+    )
     add("--data", metavar="FOLDER", help="binarised data it was trained on, for its dictionary")
-    add("--int8", action="store_true", help="weights of one byte: smaller, and faster")
+    add("--int8", action="store_true", help="store weights in 8 bits: smaller and faster")
     add("--counts", metavar="FOLDER", help="of mtn-count-next")
     add("--ranker", metavar="FOLDER", help="of mtn-fit-ranker, fitted with these parts")
     add("--completion-ranker", metavar="FOLDER", help="of mtn-fit-ranker --completion")
     add("--test", metavar="PREFIX", help="score the lists on this text, for the manifest")
-    add("--valid", metavar="PREFIX", help="measure on this text what --int8 loses")
+    add("--valid", metavar="PREFIX", help="text to measure the loss of accuracy by --int8")
     add(
         "--default-rules",
         action="store_true",

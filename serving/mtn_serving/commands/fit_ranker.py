@@ -179,7 +179,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         required=True,
         metavar="PREFIX",
         help="pairs that neither model nor counts know; PREFIX.history, where it exists, is what "
-        "the same people asked before, and PREFIX.user tells whose each pair is",
+        "the same people asked before, and PREFIX.user has the person of each pair",
     )
     add("--output", required=True, metavar="FOLDER", help="the ranker; an older one is replaced")
     add("--seed", type=int, default=SEED, help="default: %(default)s")

@@ -67,7 +67,7 @@ def _parser() -> CommandParser:
         description="Serve suggestions and completions of a bundle over HTTP, with a page to try "
         "them at /.",
         epilog=f"The environment variable {KEY_VARIABLE} has the API key, if there is one. SIGHUP "
-        "takes up a new version of the bundle; SIGTERM finishes what was accepted. "
+        "loads a new version of the bundle; SIGTERM finishes accepted requests and exits. "
         "Example: mtn-serve my-bundle --port 8000",
     )
     add = parser.add_argument
@@ -86,7 +86,7 @@ def _parser() -> CommandParser:
         action="append",
         default=[],
         metavar="URL",
-        help="a site whose pages may ask, as https://example.org; may be repeated",
+        help="allow pages of this site (CORS), such as https://example.org; repeatable",
     )
     _add_load(parser.add_argument_group("load").add_argument)
     _add_experiment(parser.add_argument_group("experiments and events").add_argument)
@@ -100,8 +100,8 @@ def _add_load(add: Callable) -> None:
         type=at_least_1,
         default=500,
         metavar="MS",
-        help="milliseconds within which a list is sent: where the model is too slow, from counts "
-        "(default: %(default)s)",
+        help="answer within this time; if the model is too slow, from counts (default: "
+        "%(default)s)",
     )
     add(
         "--max-batch",
@@ -115,7 +115,7 @@ def _add_load(add: Callable) -> None:
         type=at_least_1,
         default=Settings.max_queue,
         metavar="N",
-        help="requests that wait; one more is answered 503 (default: %(default)s)",
+        help="waiting requests; further ones get 503 (default: %(default)s)",
     )
     add(
         "--cache",
@@ -133,15 +133,20 @@ def _add_experiment(add: Callable) -> None:
         type=_share,
         default=Settings.share,
         metavar="S",
-        help="of sessions with an id that the challenger gets, 0 to 1 (default: %(default)s)",
+        help="share of sessions (with an id) for the challenger, 0 to 1 (default: %(default)s)",
     )
-    add("--events", type=Path, metavar="FOLDER", help="keep events there; without it, none")
+    add(
+        "--events",
+        type=Path,
+        metavar="FOLDER",
+        help="record events in this folder (default: none)",
+    )
     add(
         "--keep-days",
         type=at_least_1,
         default=Settings.keep_days,
         metavar="N",
-        help="after which files of events are deleted (default: %(default)s)",
+        help="delete event files after N days (default: %(default)s)",
     )
 
 

@@ -14,9 +14,17 @@ from ..suggester import Suggester
 
 def add_suggester_flags(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--model", metavar="FILE", help="checkpoint of fairseq-train; without it, no beam")
+    add(
+        "--model",
+        metavar="FILE",
+        help="checkpoint of fairseq-train (without it: no beam candidates)",
+    )
     add("--data", metavar="FOLDER", help="binarised data it was trained on, for its dictionary")
-    add("--counts", metavar="FOLDER", help="of mtn-count-next; without it, no counts and edits")
+    add(
+        "--counts",
+        metavar="FOLDER",
+        help="table of mtn-count-next (without it: no candidates from counts and edits)",
+    )
     add(
         "--without",
         type=_sources,
@@ -32,8 +40,7 @@ def add_suggester_flags(parser: argparse.ArgumentParser) -> None:
     add(
         "--no-history",
         action="store_true",
-        help="take everybody for a stranger: do not read PREFIX.history, nor what stands before "
-        "the last <session> of a line",
+        help="ignore histories: PREFIX.history, and text before the last <session> of a line",
     )
     add("--gpu", action="store_true", help="run the model on a GPU")
     add_display_flags(parser)
@@ -45,20 +52,25 @@ def add_display_flags(parser: argparse.ArgumentParser) -> None:
         "--min-users",
         type=at_least_0,
         metavar="N",
-        help="only queries that so many people asked in training; of other text, only word pairs "
-        f"that they typed; 0 for any (default: {MIN_USERS} where --counts knows users, else 1)",
+        help="show only queries that N people asked in training, and other text only if N people "
+        "typed each of its words and word pairs (the person's own are exempt); 0: show any "
+        f"(default: {MIN_USERS} where --counts knows users, else 1)",
     )
-    add("--block-list", metavar="FILE", help="nothing with these words, phrases and /patterns/")
+    add(
+        "--block-list",
+        metavar="FILE",
+        help="never show suggestions with these words, phrases or /patterns/",
+    )
     add(
         "--explicit",
         metavar=f"FILE or {ALLOW}",
-        help="another list of explicit words, which are shown only in sessions that have one "
-        f"themselves; {ALLOW!r} for showing them always (default: the bundled list)",
+        help="replace the list of explicit words, which are shown only if the session has one; "
+        f"{ALLOW!r}: always show them (default: the bundled list)",
     )
     add(
         "--personal-data",
         choices=[ALLOW],
-        help="show e-mail addresses, long numbers and addresses of personal pages, too",
+        help="also show e-mail addresses, long numbers and addresses of personal pages",
     )
 
 

@@ -43,7 +43,7 @@ def check_key(request: Request) -> None:
 
 def check_admin(request: Request) -> None:
     if not is_admin(request, service_of(request).settings.api_key):
-        raise HTTPException(403, "for this machine, or with the API key")
+        raise HTTPException(403, "allowed only from this machine, or with the API key")
 
 
 TheService = Annotated[Service, Depends(service_of)]
@@ -59,7 +59,7 @@ public = APIRouter()
 keyed = APIRouter(dependencies=[Depends(check_key)], responses=_ERRORS)
 admin = APIRouter(
     dependencies=[Depends(check_admin)],
-    responses={403: {"model": schemas.Problem, "description": "Not for you"}},
+    responses={403: {"model": schemas.Problem, "description": "Forbidden"}},
 )
 
 

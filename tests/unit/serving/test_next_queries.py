@@ -225,7 +225,7 @@ def test_how_many_are_left_out_is_said(tmp_path, capsys):
         main([*line, *more])
         found = capsys.readouterr().err
         assert "0 queries after 0 contexts, 2 queries of fewer than 2 users left out" in found
-        assert ("train.user tells who asked: queries of fewer than 2 people" in found) == said
+        assert (f"found {tmp_path}/train.user: queries of fewer than 2 people" in found) == said
         assert NextQueries.open(tmp_path / "table").suggest(["a"], 9) == []
     (tmp_path / "train.user").unlink()
     main(line)

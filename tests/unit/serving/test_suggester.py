@@ -151,7 +151,7 @@ def test_lines_with_a_query():
 
 
 def test_unrelated_is_for_ranked_lists():
-    with pytest.raises(InputError, match="what is unrelated is told by a ranker"):
+    with pytest.raises(InputError, match="`unrelated` needs a ranker"):
         Suggester(TABLE, unrelated=True)
 
 

@@ -130,7 +130,7 @@ def test_the_newest_whole_one_replaces_a_damaged_last_one(tmp_path, caplog, dama
     first, second = caplog.messages
     assert first.startswith(f"{tmp_path}/checkpoint_1_10.pt: damaged checkpoint: ")
     assert second.startswith(f"{tmp_path}/{LAST}: damaged checkpoint: ")
-    assert second.endswith(f"; going on from {chosen}")
+    assert second.endswith(f"; continuing from {chosen}")
 
 
 def test_a_whole_last_one_is_kept_whatever_else_is_there(tmp_path, caplog):
@@ -161,7 +161,7 @@ def test_a_named_file_is_never_replaced(tmp_path):
 def test_nothing_left_is_not_a_new_beginning(tmp_path):
     write(tmp_path / "checkpoint_best.pt")
     (tmp_path / LAST).write_bytes(b"")
-    with pytest.raises(InputError, match=r"damaged checkpoint: empty, and no whole one.* copy one"):
+    with pytest.raises(InputError, match=r"damaged checkpoint: empty, and no intact checkpoint.* copy one"):
         whole_checkpoint(LAST, str(tmp_path))
 
 
@@ -240,7 +240,7 @@ def test_without_the_last_one_the_newest_whole_one_is_used(tmp_path, caplog, set
     before = str(tmp_path / "checkpoint_2_30.pt")
     assert resume(tmp_path, **settings) == before
     assert caplog.messages[-1] == (
-        f"{tmp_path}/{LAST}: missing, though the folder has other checkpoints; going on from "
+        f"{tmp_path}/{LAST}: missing, though the folder has other checkpoints; continuing from "
         f"{before}"
     )
 
@@ -255,7 +255,7 @@ def test_the_best_one_alone_may_be_old_so_it_is_not_used_unasked(tmp_path, name)
 
 def test_no_whole_one_among_earlier_ones(tmp_path):
     (tmp_path / "checkpoint_1_2.pt").write_bytes(b"")
-    with pytest.raises(InputError, match=r"_last.pt: missing, .* or begin anew in another --save-"):
+    with pytest.raises(InputError, match=r"_last.pt: missing, .* or start from zero in another --save-"):
         resume(tmp_path)
 
 
