@@ -56,7 +56,7 @@ def conditions_of(
 def _compare(fitted: Conditions, asked: Conditions) -> None:
     """The beam may be of another size: somebody may want a narrower one, which is faster."""
     parts = {
-        "a model": (fitted.model, asked.model, "--model and --data"),
+        "a model": (fitted.model, asked.model, "--model or --checkpoint, with --data"),
         "counts": (fitted.counts, asked.counts, "--counts"),
     }
     for part, (had, has, flags) in parts.items():

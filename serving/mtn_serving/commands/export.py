@@ -4,7 +4,7 @@ import argparse
 import logging
 from functools import partial
 from pathlib import Path
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Collection, Dict, Optional, Sequence
 
 from mtn_preprocess.commands.interrupts import interruptible
 from mtn_preprocess.commands.notes import notes_of
@@ -40,6 +40,15 @@ def export(args: argparse.Namespace) -> None:
     facts = {"trained_on": trained_on} if trained_on else {}
     bundle = write_bundle(output, _parts(args), rules, facts, partial(_scores, args))
     _say(f"{output} is written, version {bundle.version}: {', '.join(bundle.parts)}")
+    say_order(bundle.parts)
+
+
+def say_order(parts: Collection[str]) -> None:
+    if MODEL in parts and COUNTS in parts and RANKER not in parts:
+        _say(
+            "there is no ranker, so lists begin with what people asked next, and the model comes "
+            "after it; to let both compete, fit one with mtn-fit-ranker and give --ranker"
+        )
 
 
 def update(args: argparse.Namespace) -> None:

@@ -100,6 +100,8 @@ def _load(arm: Arm, folder: Path, settings: Settings) -> ServedBundle:
         suggester = Suggester.load(folder, block_list=settings.block_list, verify=True)
     else:  # a table of counts alone
         suggester = Suggester.load(counts=folder, block_list=settings.block_list, verify=True)
+    if suggester.bundle is not None and settings.block_list is None:
+        version = suggester.bundle.version  # as mtn-bundle shows it
     counts = None
     if suggester.table is not None:
         counts = Suggester(suggester.table, rules=suggester.pipeline.display.rules)

@@ -19,6 +19,7 @@ from mtn_serving.bundle.trained_on import prepared_text, training_pairs
 from mtn_serving.commands.bundle import main as bundle_command
 from mtn_serving.commands.bundle_scores import losses
 from mtn_serving.commands.export import main as export
+from mtn_serving.commands.export import say_order
 from mtn_serving.conditions import conditions_of
 from mtn_serving.display_rules import DEFAULT
 from mtn_serving.ranker import Ranker
@@ -315,3 +316,17 @@ def test_flags_that_do_not_go_together(flags, message, capsys):
     with pytest.raises(SystemExit):
         export(flags.split())
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "parts, warned",
+    [
+        (("model", "next-queries"), True),
+        (("model", "next-queries", "ranker"), False),
+        (("next-queries",), False),
+        (("model",), False),
+    ],
+)
+def test_a_model_behind_counts_is_reported(parts, warned, capsys):
+    say_order(parts)
+    assert ("no ranker" in capsys.readouterr().err) == warned

@@ -185,7 +185,11 @@ def test_what_is_left_open_is_as_the_ranker_was_fitted():
 @pytest.mark.parametrize(
     "fitted_for, options, message",
     [
-        (((True, True), {}), {}, "fitted with a model; give --model and --data, or fit another"),
+        (
+            ((True, True), {}),
+            {},
+            "fitted with a model; give --model or --checkpoint, with --data, or fit another",
+        ),
         (((False, False), {}), {}, "fitted without counts; leave out --counts, or fit another"),
         (
             ((False, True), {}),

@@ -7,6 +7,8 @@ import pytest
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_pairs import Pair
+from mtn_serving.bundle.folder import Bundle
+from mtn_serving.commands.export import main as export
 from mtn_serving.counting import count_next_queries
 from mtn_serving.service.app import create_app
 from mtn_serving.service.settings import Settings
@@ -39,6 +41,12 @@ def test_a_new_version(client_of, tmp_path):
     metrics = client.get("/metrics").text
     assert f'mtn_bundle_info{{name="champion",version="{new_version}"}} 1.0' in metrics
     assert f'mtn_bundle_info{{name="champion",version="{version}"}} 0.0' in metrics
+
+
+def test_the_version_is_that_of_the_bundle(client_of, tmp_path, counts):
+    export(["--counts", str(counts), "--output", str(tmp_path / "bundle")])
+    client = client_of(bundle=tmp_path / "bundle")
+    assert answer(client) == ("paris hotels", Bundle.open(tmp_path / "bundle").version)
 
 
 def test_a_new_block_list(client_of, tmp_path, counts):
