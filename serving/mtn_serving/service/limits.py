@@ -16,6 +16,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 RETRY_AFTER = {"Retry-After": "1"}
+_MAX_TIMES_READ = 64  # the size of a body that is read, though it is too long to be answered
 
 # No script, style or picture of others, none written into a page, and the page in no frame.
 HEADERS = {
@@ -56,21 +57,30 @@ class BoundedBodies:
             await self.app(scope, _again(body, receive), send)
 
     async def _body(self, scope: Scope, receive: Receive) -> Optional[bytes]:
-        """None where the client left."""
+        """None where the client left.
+
+        A long body is read to its end, and not kept: a client that still sends does not see the
+        answer. Of one that is far too long, no more is read.
+        """
+        most = _MAX_TIMES_READ * self.max_body
         for name, value in scope["headers"]:
-            if name == b"content-length" and value.isdigit() and int(value) > self.max_body:
-                raise TooLong  # before any of it is read
+            if name == b"content-length" and value.isdigit() and int(value) > most:
+                raise TooLong
         parts: List[bytes] = []
         size, more = 0, True
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return None
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > self.max_body:
+            part = message.get("body", b"")
+            size += len(part)
+            if size <= self.max_body:
+                parts.append(part)
+            if size > most:
                 raise TooLong
             more = message.get("more_body", False)
+        if size > self.max_body:
+            raise TooLong
         return b"".join(parts)
 
 
