@@ -1,4 +1,4 @@
-"""`mtn-log-to-sessions`, from the source tree: see mtn_preprocess/log_to_sessions.py."""
+"""Run `mtn-log-to-sessions` from the source tree; see mtn_preprocess/log_to_sessions.py."""
 
 from mtn_preprocess.log_to_sessions import main
 

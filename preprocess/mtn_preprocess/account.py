@@ -1,6 +1,6 @@
-"""What was read, removed by each rule and kept: as JSON, and as a table.
+"""Counts of what was read, removed by each rule and kept: as JSON, and as a table.
 
-For the log of the paper, the paper's numbers stand beside ours.
+For the log of the paper, the table shows the paper's numbers beside ours.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from mtn_preprocess.sessions import BACKWARDS, FOUND, LINES, LONG, SHORT
 from mtn_preprocess.text.text_settings import AOL
 
 FOR_TRAINING = "for training only, in valid or test"  # by their number of queries
-THRESHOLD = 8  # a word of the vocabulary is seen so many times in training
+THRESHOLD = 8  # the vocabulary: words seen at least this often in training
 
 # Section 5.1, the AOL log.
 PAPER: Dict[str, Any] = {
@@ -30,10 +30,10 @@ PAPER: Dict[str, Any] = {
 def account(
     counts: Counter, rules: Rules, files: SessionFiles, is_aols: bool = False
 ) -> Dict[str, Any]:
-    """All counts as one JSON object; every line of the log is in exactly one of them.
+    """All counts as one JSON object; it counts every line of the log exactly once.
 
     Args:
-        is_aols: whether it is the log of the paper
+        is_aols: whether the log is the one of the paper
     """
     faults = {fault.text: counts[fault] for fault in FAULTS}
     frequent = [n for n in files.words.get("train", {}).values() if n >= THRESHOLD]
@@ -76,7 +76,7 @@ def account(
 
 
 def check(stats: Dict[str, Any]) -> None:
-    """Refuse to publish an account that does not add up: that would be a fault of this program."""
+    """Raise if the counts do not add up, which would be a bug in this program."""
     rows, sessions = stats["rows"], stats["sessions"]
     used = rows["kept"] + sum(rows["removed"].values())
     left = sum(sessions.values()) - sessions["found"]
@@ -85,7 +85,7 @@ def check(stats: Dict[str, Any]) -> None:
 
 
 def table(stats: Dict[str, Any]) -> str:
-    """The account for reading."""
+    """The counts as a printed table."""
     lines, rows, sessions = stats["lines"], stats["rows"], stats["sessions"]
     malformed = [(f"- malformed: {text}", n) for text, n in lines["malformed"].items() if n]
     counted = [
@@ -108,7 +108,7 @@ def table(stats: Dict[str, Any]) -> str:
 
 
 def _table_1(stats: Dict[str, Any]) -> List[str]:
-    """The splits; for the paper's log, with its Table 1 beside them."""
+    """The table of splits; for the paper's log, with the paper's Table 1 beside it."""
     paper = stats.get("paper", {"splits": {}})
     rows = [["split"], *([name] for name in stats["splits"])]
     for column in ("sessions", "queries", "pairs", "words"):
@@ -146,9 +146,9 @@ def _shares(splits: Dict[str, Dict[str, int]]) -> str:
 
 
 def plain_rules(rules: Rules) -> Dict[str, Any]:
-    """The rules as JSON. A block list may itself be private: only its checksum."""
+    """The rules as JSON. A block list may be private, so only its checksum is given."""
     values = dict(vars(rules))
-    if rules.characters == AOL:  # as in folders made before there was a choice
+    if rules.characters == AOL:  # folders made before the flag existed have no such key
         del values["characters"]
     for name in ("train_queries", "past"):
         if not values[name]:

@@ -1,14 +1,14 @@
-"""One error type for everything a user can put right: where, what, and the remedy."""
+"""The one type for errors that users can fix: place, reason, remedy."""
 
 from typing import Optional, Tuple
 
 
 class InputError(ValueError, SystemExit):
-    """Bad input, said in one line: `file:line: reason; remedy`.
+    """Bad input, reported in one line: `file:line: reason; remedy`.
 
-    It is a `ValueError` for callers from Python. It is also a `SystemExit`, so that a command that
-    nobody wrapped (`fairseq-train`, `fairseq-generate`, …) prints the line alone, without a
-    traceback, and ends with exit code 1.
+    It is a `ValueError` for Python callers. It is also a `SystemExit`, so that commands outside
+    this project (`fairseq-train`, `fairseq-generate`, …) print only this line, without a traceback,
+    and exit with code 1.
     """
 
     def __init__(
@@ -21,9 +21,9 @@ class InputError(ValueError, SystemExit):
         place = "" if file is None else f"{file}: " if line is None else f"{file}:{line}: "
         message = f"{place}{reason}; {remedy}"
         super().__init__(message)
-        self.code = message  # what Python prints for a SystemExit that nobody catches
+        self.code = message  # Python prints this for an uncaught SystemExit
         self.reason, self.remedy, self.file, self.line = reason, remedy, file, line
 
     def __reduce__(self) -> Tuple:
-        # Loader and binariser workers send their errors home pickled.
+        # Worker processes pickle their errors to send them to the parent.
         return type(self), (self.reason, self.remedy, self.file, self.line)

@@ -1,4 +1,4 @@
-"""Values of the flags of mtn-log-to-sessions, from what was typed."""
+"""Parsers for the flag values of mtn-log-to-sessions."""
 
 import argparse
 import re
@@ -64,7 +64,7 @@ def percentage(text: str) -> Decimal:
     try:
         share = Decimal(text[:-1] if text.endswith("%") else text)
         good = 0 <= share <= 100
-    except InvalidOperation:  # no number, or "nan"
+    except InvalidOperation:  # not a number, or "nan"
         good = False
     if not good:
         raise argparse.ArgumentTypeError(f"must be a percentage, as 5%, not {text!r}")
@@ -75,7 +75,7 @@ def shares(text: str) -> Tuple[Decimal, ...]:
     try:
         shares = tuple(map(Decimal, text.split(",")))
         good = len(shares) == 3 and min(shares) >= 0 and sum(shares) == 100
-    except InvalidOperation:  # no number, or "nan"
+    except InvalidOperation:  # not a number, or "nan"
         good = False
     if not good:
         raise argparse.ArgumentTypeError(f"{text!r} is not three percentages that add up to 100")

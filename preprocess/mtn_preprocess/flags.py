@@ -1,4 +1,4 @@
-"""The flags of mtn-log-to-sessions, each rule with the paper's value as default."""
+"""The flags of mtn-log-to-sessions; the defaults of the rules are the paper's values."""
 
 import argparse
 from dataclasses import dataclass, field, fields
@@ -25,12 +25,12 @@ from mtn_preprocess.text.block_lists import read_block_list
 from mtn_preprocess.text.text_settings import CHARACTERS
 
 _MAX_THREADS = 1024
-_MAX_PAST = 1000  # sessions: more would make lines of megabytes
+_MAX_PAST = 1000  # sessions; more would make lines of megabytes
 
 
 @dataclass(frozen=True)
 class Settings:
-    """One run."""
+    """The settings of one run."""
 
     logs: Sequence[str]
     output: Path
@@ -89,7 +89,7 @@ def _check_lengths(rules: Rules) -> None:
 
 
 class _Help(argparse.ArgumentDefaultsHelpFormatter):
-    """Tells defaults where there are any."""
+    """Shows a default only where there is one."""
 
     def _get_help_string(self, action: argparse.Action) -> Optional[str]:
         return super()._get_help_string(action) if action.default else action.help

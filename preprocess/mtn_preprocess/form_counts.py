@@ -1,4 +1,4 @@
-"""How many people typed a query in which way: which form is shown for it."""
+"""Count how many people typed each form of a query, to choose the form that is shown."""
 
 from typing import Iterator, List, Tuple
 
@@ -7,26 +7,26 @@ import pyarrow as pa
 
 from mtn_preprocess.text.typed_queries import QueryReader
 
-MIN_USERS = 2  # what one person typed is not shown to others
+MIN_USERS = 2  # a form typed by one person is not shown to others
 
-_MAX_ROWS = 1 << 21  # that wait to be added up
+_MAX_ROWS = 1 << 21  # rows waiting to be summed
 
 
 class FormCounts:
-    """Counts users for each query and form; "" is the form of a query as the text has it."""
+    """Counts users per query and form; "" is the form equal to the query's text."""
 
     def __init__(self) -> None:
         self._tables: List[pa.Table] = []
-        self._rows = 0  # since they were last added up
+        self._rows = 0  # since the last summing
 
     def add(self, sessions: pa.RecordBatch) -> None:
-        """Sessions of whole users: nobody is in two batches, so users can be added up."""
+        """Add sessions of whole users: no user is in two batches, so counts can be summed."""
         lengths = np.diff(sessions["queries"].offsets.to_numpy())
         user = np.repeat(_numbers(sessions["who"].dictionary_encode()), lengths)
         queries, forms = (
             sessions[name].flatten().dictionary_encode() for name in ("queries", "forms")
         )
-        # Numbers, not texts, are put together and counted, which takes a third of the time.
+        # Counting pairs of numbers instead of texts takes a third of the time.
         number = _numbers(queries) * len(forms.dictionary) + _numbers(forms)
         pairs, pair = np.unique(number, return_inverse=True)
         people = np.unique(pair * len(sessions) + user) // max(len(sessions), 1)
@@ -43,12 +43,12 @@ class FormCounts:
             self._rows = 0
 
     def shown(self, read: QueryReader) -> Iterator[Tuple[str, str]]:
-        """(query, form) of all queries that most people typed in another way, in their order.
+        """(query, form) for all queries that most people typed differently, sorted by query.
 
-        Of forms that equally many typed, the text's own comes first, then the first by alphabet.
+        Ties go to the query's own text, then to the alphabetically first form.
 
         Args:
-            read: what is shown must be read as the query again, should somebody choose it
+            read: must turn the form back into the query, because users may choose the shown form
         """
         if not self._tables:
             return

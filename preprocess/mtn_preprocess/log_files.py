@@ -1,4 +1,4 @@
-"""What is to be read: files, folders and patterns, of one format."""
+"""Find the files of a log: files, folders and patterns, all of one format."""
 
 import glob
 import os
@@ -14,7 +14,7 @@ from mtn_preprocess.log_layout import layout_of
 from mtn_preprocess.log_lines import Layout, Location, find, one_line
 from mtn_preprocess.log_times import AOL_TIME, TimeRange, plausible_times
 
-_PACKED = (".gz", ".zst", ".zstd")
+_COMPRESSED = (".gz", ".zst", ".zstd")
 _AOL_FILES = "user-ct-test-collection"
 
 
@@ -28,10 +28,10 @@ class Log:
     """Files of one format, and how to read them.
 
     Args:
-        files: in the order in which their rows are numbered
-        layout: of all of them
+        files: in the order that numbers their rows
+        layout: the same for all files
         time_format: as for `datetime.strptime`, or `epoch`, `epoch-ms` or `iso`
-        times: a row of any other time is malformed
+        times: the valid range; a row outside it is malformed
     """
 
     files: Tuple[LogFile, ...]
@@ -45,7 +45,7 @@ class Log:
 
     @property
     def is_aols(self) -> bool:
-        """Whether this is the log of the paper, or files of it: they keep their names."""
+        """Whether these are files of the paper's log, recognised by their names."""
         return all(file.location.name.startswith(_AOL_FILES) for file in self.files)
 
 
@@ -57,13 +57,13 @@ def find_log(
     delimiter: Optional[str] = None,
     times: Optional[TimeRange] = None,
 ) -> Log:
-    """A log from the addresses a user gave: files, folders, patterns.
+    """Find the log at the addresses given by the user: files, folders, patterns.
 
     Args:
-        columns: for user, query and time: names, or numbers from 1
-        kind: of format, or `auto` to go by the names of the files
-        delimiter: between the columns of text; found by looking if not given
-        times: the plausible ones if not given
+        columns: of user, query and time: names, or numbers from 1
+        kind: the format, or `auto` to choose by file name
+        delimiter: between text columns; detected if not given
+        times: valid range; default: the plausible times
     """
     files = _find_files(addresses)
     kinds = {_kind(file.location.name) if kind == "auto" else kind for file in files}
@@ -79,7 +79,7 @@ def find_log(
     layouts = [
         layout_of(file.location, kind, columns, delimiter, sure, time_format) for file in files
     ]
-    # The rest of a header may differ, where its columns are those of the others.
+    # Other columns of the header may differ between files.
     headers = dict.fromkeys(header for each in layouts for header in each.headers)
     layout = replace(layouts[0], headers=tuple(headers))
     for file, other in zip(files, layouts):
@@ -98,7 +98,7 @@ def find_log(
 def _find_files(addresses: Sequence[str]) -> List[LogFile]:
     files: Dict[Tuple[str, str], LogFile] = {}
     for address in (each for given in addresses for each in _expand(str(given))):
-        if set(address) & set("\t\r\n"):  # would break lines of messages and of rejects.tsv
+        if set(address) & set("\t\r\n"):  # would break the lines of messages and of rejects.tsv
             raise InputError("a tab or line break in its name", "rename it", repr(address))
         filesystem, path = find(address)
         size = filesystem.get_file_info(path).size or 0
@@ -113,7 +113,7 @@ def _find_files(addresses: Sequence[str]) -> List[LogFile]:
 
 
 def _expand(address: str) -> List[str]:
-    """The files of a folder or a pattern, by name; or the file itself."""
+    """The files of a folder or pattern, sorted by name; or the file itself."""
     try:
         filesystem, path = find(address)
         kind = filesystem.get_file_info(path).type
@@ -154,7 +154,7 @@ def _within(folder: str, name: str) -> str:
 
 def _extension(name: str) -> str:
     name = name.lower()
-    for packed in _PACKED:
+    for packed in _COMPRESSED:
         if name.endswith(packed):
             name = name[: -len(packed)]
     return os.path.splitext(name)[1]

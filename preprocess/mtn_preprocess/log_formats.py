@@ -1,4 +1,4 @@
-"""What a log may be written in, and who may read it: choices of flags."""
+"""The supported log formats and engines: choices of flags."""
 
 ENGINES = ("duckdb", "spark")
 AOL_COLUMNS = ("AnonID", "Query", "QueryTime")

@@ -1,7 +1,6 @@
-"""How the rows of a file are written: its format, its delimiter, and where its columns are.
+"""Detect the layout of a file: format, delimiter and columns.
 
-What a file says stays out of messages unless it looks like the name of a column: the first line may
-be a row, with a query in it.
+Messages quote the first line only where it looks like column names: it may be a row with a query.
 """
 
 import codecs
@@ -34,14 +33,14 @@ _AOL_HEADERS = (
     "\t".join([*AOL_COLUMNS, "ItemRank", "ClickURL"]),
     "\t".join(AOL_COLUMNS),
 )
-_START = 1 << 20  # bytes of a file that are looked at
-_LINES = 100  # of them, to find the delimiter
+_START = 1 << 20  # bytes read from a file to detect its layout
+_LINES = 100  # lines of these, to find the delimiter
 _SEE_COLUMNS = "see --user-column, --query-column, --time-column, --format"
-_DELIMITERS = {"tsv": "\t,;|", "csv": ",;\t|"}  # in the order in which they are tried
+_DELIMITERS = {"tsv": "\t,;|", "csv": ",;\t|"}  # in the order of the attempts
 
-# How files begin that are no logs, or not as they are.
+# First bytes of files that are not logs or must be converted first.
 _WORKBOOK = ("a workbook", "export it as CSV")
-_STARTS = (
+_SIGNATURES = (
     (re.compile(rb"PK\x03\x04(?=.*(xl/|opendocument\.spreadsheet))", re.DOTALL), *_WORKBOOK),
     (re.compile(rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), *_WORKBOOK),  # of Excel before 2007
     (re.compile(rb"PK\x03\x04"), "a zip archive", "unpack it"),
@@ -65,11 +64,11 @@ def layout_of(
     """The layout of a file.
 
     Args:
-        kind: of format
-        columns: for user, query and time: names, or numbers from 1
-        delimiter: between columns, if a user named it
-        sure: whether the user said that a file is of this kind; TSV may be CSV if not
-        time_format: by which a row is told from a line of names
+        kind: the format
+        columns: of user, query and time: names, or numbers from 1
+        delimiter: between columns, if given by the user
+        sure: whether the user gave the format; if not, TSV may turn out to be CSV
+        time_format: distinguishes a row from a header
     """
     try:
         if kind == "parquet":
@@ -80,7 +79,7 @@ def layout_of(
         raise InputError(one_line(error), remedy, location.address) from None
     if not start:
         raise InputError("empty file", "leave it out, or fetch it again", location.address)
-    for pattern, reason, remedy in _STARTS:
+    for pattern, reason, remedy in _SIGNATURES:
         if pattern.match(start):
             raise InputError(reason, remedy, location.address)
     if kind == "jsonl":
@@ -91,7 +90,7 @@ def layout_of(
 
 
 def first_columns(location: Location, layout: Layout) -> str:
-    """For messages: the columns that the first line names, where nothing was known of them."""
+    """For messages: the column names in the first line, if the layout was given without them."""
     if layout.kind not in ("tsv", "csv"):
         return ""
     first = _Beginning.of(_start(location), layout).first
@@ -129,7 +128,7 @@ def _parquet_layout(location: Location, columns: Tuple[str, str, str]) -> Layout
 
 
 def _json_layout(start: bytes, columns: Tuple[str, str, str], address: str) -> Layout:
-    """Refuses an array, and a file in whose beginning a field is never there."""
+    """Refuses a JSON array, and a file whose first lines all lack one of the fields."""
     if re.match(rb"\s*\[\s*{", start):
         remedy = "write one object per line, for example with: jq -c '.[]'"
         raise InputError("a JSON array", remedy, address)
@@ -137,7 +136,7 @@ def _json_layout(start: bytes, columns: Tuple[str, str, str], address: str) -> L
     for line in start.split(b"\n"):
         try:
             fields = json.loads(line)
-        except (ValueError, RecursionError):  # no JSON, or cut off
+        except (ValueError, RecursionError):  # not JSON, or cut off
             continue
         if isinstance(fields, dict):
             there.update(fields)
@@ -152,7 +151,7 @@ def _json_layout(start: bytes, columns: Tuple[str, str, str], address: str) -> L
 
 
 class _Beginning(NamedTuple):
-    """The first lines of a file, divided by the delimiter of a layout that may be its own."""
+    """The first lines of a file, split by the delimiter of a candidate layout."""
 
     layout: Layout
     time_format: str
@@ -170,7 +169,7 @@ class _Beginning(NamedTuple):
 
     @property
     def numbers(self) -> Optional[List[int]]:
-        """The columns, if they were given by number."""
+        """The column numbers, if the columns were given by number."""
         names = self.layout.names
         if all(name.isdecimal() and int(name) for name in names):
             return [int(name) for name in names]
@@ -178,7 +177,7 @@ class _Beginning(NamedTuple):
 
     @property
     def has_no_names(self) -> bool:
-        """Whether it is taken for AOL's format without a header."""
+        """Whether the file counts as AOL's format without a header."""
         return (
             self.layout.names == AOL_COLUMNS
             and not set(AOL_COLUMNS) & set(self.first)
@@ -187,7 +186,7 @@ class _Beginning(NamedTuple):
 
     @property
     def has_other_names(self) -> bool:
-        """Whether the first line looks like a header: no number, and no time where one would be."""
+        """Whether the first line looks like a header: no number, and no time in the time column."""
         if len(self.first) < len(AOL_COLUMNS) or any(
             re.match(r"\s*\d", each) for each in self.first
         ):
@@ -196,7 +195,7 @@ class _Beginning(NamedTuple):
         return bool(time) and seconds_of(time, self.time_format) is None
 
     def fit(self) -> int:
-        """How many lines say that this is the delimiter."""
+        """The number of lines that support this delimiter."""
         if self.has_no_names:
             return sum(width in AOL_WIDTHS for width in self.widths)
         if self.numbers:
@@ -207,7 +206,7 @@ class _Beginning(NamedTuple):
 def _candidates(
     kind: str, columns: Tuple[str, str, str], delimiter: Optional[str], sure: bool
 ) -> List[Layout]:
-    """The layouts that a file of text may have, the likeliest first."""
+    """The possible layouts of a text file, the likeliest first."""
     delimiters = delimiter or (_DELIMITERS[kind] if kind == "csv" or not sure else "\t")
     return [
         Layout("tsv" if kind == "tsv" and each == "\t" else "csv", columns, delimiter=each)
@@ -216,7 +215,7 @@ def _candidates(
 
 
 def _best(beginnings: Sequence[_Beginning]) -> _Beginning:
-    """The one that fits best; if none does, the one with the most columns, for the message."""
+    """The best fit; if nothing fits, the layout with the most columns, for the message."""
     return max(beginnings, key=lambda each: (each.fit(), len(each.first)))
 
 
@@ -256,14 +255,14 @@ def _three(numbers: Sequence[int]) -> Tuple[int, int, int]:
 
 
 def _names_in(first: Sequence[str], before: str) -> str:
-    """The columns that a first line names, if that is what it does: a number begins no name."""
+    """The column names in a first line; "" if a field starts with a digit, as no name does."""
     if not all(re.match(r"[^\W\d]", name) for name in first):
         return ""
     return _listed(first, before)
 
 
 def _listed(names: Sequence[str], before: str) -> str:
-    """The names, but for those of many words: they could be queries."""
+    """The names, except those of many words, which could be queries."""
     shown = [repr(name) for name in names if len(name) <= 40 and _NAME.fullmatch(name)][:20]
     if not shown:
         return ""

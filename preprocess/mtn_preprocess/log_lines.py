@@ -1,9 +1,8 @@
 """The lines of a log, of any format, as Arrow batches: place, text, fault.
 
-`text` has the columns of a row separated by tabs, whatever the format was; it is null where
-`fault` says why: a fault, or a header that names the columns. Lines end at a line feed, and nothing
-else is special: one stray quote never swallows the lines below it. A row's `place` is its file and
-line in one number.
+`text` has the columns of a row separated by tabs, whatever the format. It is null for a header
+and for a malformed line; `fault` says which. Lines end only at a line feed, so a stray quote never
+swallows the lines below it. `place` is the number of the file and of the line in one number.
 """
 
 import codecs
@@ -24,20 +23,20 @@ import pyarrow.parquet
 from mtn_preprocess.reasons import KEPT, Reason
 
 SCHEMA = pa.schema([("place", pa.int64()), ("text", pa.string()), ("fault", pa.int8())])
-MAX_LINE = 1 << 16  # bytes; a line of more is no row of a search log
+MAX_LINE = 1 << 16  # bytes; no row of a search log is longer
 
 _BLOCK = 4 << 20  # bytes read at once
-_FILE_BITS = 40  # of a place that hold the line: a trillion lines a file
-_EXACT = 2**53  # from here on, floats skip integers
+_FILE_BITS = 40  # bits of `place` for the line: a trillion lines per file
+_MAX_EXACT = 2**53  # floats are exact integers below this
 _decode_json = json.JSONDecoder().decode
 _BREAKS = str.maketrans("\n\r\0", "   ")
 _SPACES = str.maketrans("\t\n\r\0", "    ")
 
-Watch = Callable[[int, int], None]  # told after each batch: bytes and lines since the last time
+Watch = Callable[[int, int], None]  # called after each batch with its bytes and lines
 
 
 class Damaged(ValueError):
-    """A file that cannot be opened, or not be read to its end."""
+    """A file that cannot be opened or read to its end."""
 
     def __init__(self, address: str, error: Exception) -> None:
         super().__init__(f"{address}: {one_line(error)}")
@@ -45,7 +44,7 @@ class Damaged(ValueError):
 
 
 def one_line(error: Exception) -> str:
-    """Why, in one line and without the address: Arrow says more."""
+    """The reason in one line and without the address; Arrow's messages are longer."""
     if isinstance(error, Damaged):
         return error.reason
     number = getattr(error, "errno", None)
@@ -53,14 +52,14 @@ def one_line(error: Exception) -> str:
 
 
 class Location(NamedTuple):
-    """A file, here or in an object store, by its address; `number` counts the files of a log."""
+    """The address of a file, local or in an object store; `number` is its number in the log."""
 
     number: int
     address: str
 
     @property
     def name(self) -> str:
-        """The last part of the address, as the file is called."""
+        """The file name: the last part of the address."""
         path = unquote(self.address.partition("?")[0]) if "://" in self.address else self.address
         return path.rpartition("/")[2]
 
@@ -75,11 +74,11 @@ class Layout:
 
     Args:
         kind: tsv, csv, jsonl or parquet
-        names: of the columns for user, query and time; used by jsonl and parquet
-        columns: their numbers in the text of a line, from 1
-        widths: how many columns a row may have
-        headers: lines that name them, of text with tabs, wherever they stand
-        delimiter: between the columns of csv, one character of ASCII
+        names: of the columns of user, query and time; used for jsonl and parquet
+        columns: the numbers of these columns in the text of a line, from 1
+        widths: the numbers of columns a row may have
+        headers: lines that count as headers anywhere in the file, as text with tabs
+        delimiter: between csv columns, one ASCII character
     """
 
     kind: str
@@ -91,7 +90,7 @@ class Layout:
 
 
 def find(address: str) -> Tuple[pa.fs.FileSystem, str]:
-    """Where an address leads: `s3://…`, `gs://…`, `hdfs://…`, `file://…`, or a plain path."""
+    """File system and path of an address: `s3://…`, `gs://…`, `hdfs://…`, `file://…`, or a path."""
     if "://" in address:
         return pa.fs.FileSystem.from_uri(address)
     return pa.fs.LocalFileSystem(), address
@@ -102,7 +101,7 @@ def place_of(file: int, line: int) -> int:
 
 
 def file_of(place: Any) -> Any:
-    """The number of the file; works on arrays too."""
+    """The number of the file; also for arrays."""
     return place >> _FILE_BITS
 
 
@@ -121,12 +120,12 @@ def read_lines(
         else:
             yield from _text_lines(location, layout, watch)
     except (OSError, EOFError, UnicodeError, pa.ArrowException) as error:
-        # Arrow raises the same type for a damaged file and for one that cannot be opened.
+        # Arrow raises the same type for damaged files and for files that cannot be opened.
         raise Damaged(location.address, error) from None
 
 
 def decompressed(file: pa.NativeFile) -> pa.NativeFile:
-    """Gzip and zstandard by content, not by name."""
+    """Decompress gzip and zstandard, recognised by content, not by name."""
     start = file.read(4)
     file.seek(0)
     if start[:2] == b"\x1f\x8b":
@@ -164,7 +163,7 @@ def _text_lines(location: Location, layout: Layout, watch: Watch) -> Iterator[pa
 
 
 def _whole_lines(stream: pa.NativeFile) -> Iterator[Tuple[bytes, bool]]:
-    """Blocks that end with a line, and for a line too long to keep, nothing but that it was."""
+    """Blocks of whole lines, each with False; a line that is too long is only (b"", True)."""
     rest = b""
     skipping = False
     for block in _blocks(stream):
@@ -187,7 +186,7 @@ def _whole_lines(stream: pa.NativeFile) -> Iterator[Tuple[bytes, bool]]:
 
 def _blocks(stream: pa.NativeFile) -> Iterator[bytes]:
     start = stream.read(len(codecs.BOM_UTF8))
-    if start == codecs.BOM_UTF8:  # some programs write one; it is no part of the first column
+    if start == codecs.BOM_UTF8:  # not part of the first column
         start = b""
     block = start + stream.read(_BLOCK)
     while block:
@@ -196,11 +195,11 @@ def _blocks(stream: pa.NativeFile) -> Iterator[bytes]:
 
 
 def lines_of(block: bytes, layout: Layout) -> pa.RecordBatch:
-    """The lines of a block, which are whole, without their places."""
-    rewrite = {"tsv": _as_it_is, "csv": _csv_to_tabs, "jsonl": _json_to_tabs}[layout.kind]
+    """The lines of a block of whole lines, without their places."""
+    rewrite = {"tsv": _tsv_lines, "csv": _csv_to_tabs, "jsonl": _json_to_tabs}[layout.kind]
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + 1
     if not len(ends) or ends[-1] != len(block):
-        ends = np.append(ends, len(block))  # the last line of a file may lack its end
+        ends = np.append(ends, len(block))  # the last line of a file may have no line feed
     starts = np.concatenate([[0], ends[:-1]])
     faults = np.zeros(len(ends), np.int8)
     faults[np.searchsorted(ends, _positions(block, b"\0"), "right")] = Reason.NUL
@@ -208,9 +207,9 @@ def lines_of(block: bytes, layout: Layout) -> pa.RecordBatch:
         for i, (start, end) in enumerate(zip(starts, ends)):
             if not _is_utf8(block[start:end]):
                 faults[i] = Reason.NOT_UTF8
-    # Last: what else a long line holds was not looked at if it spans blocks.
+    # Last, because a long line that spans blocks was not checked for other faults.
     faults[ends - starts > MAX_LINE] = Reason.LONG_LINE
-    if faults.any():  # rare: such lines are blanked, then the rest goes its usual way
+    if faults.any():  # rare: blank out such lines, then continue as usual
         block = b"".join(
             b"\n" if fault else block[start:end] for start, end, fault in zip(starts, ends, faults)
         )
@@ -225,7 +224,7 @@ def lines_of(block: bytes, layout: Layout) -> pa.RecordBatch:
 
 
 def _are_headers(lines: pa.Array, headers: Tuple[str, ...]) -> np.ndarray:
-    """Which lines are headers. Few lines have the length of one: to compare these is quick."""
+    """Which lines are headers. Only lines of a header's length are compared, which is fast."""
     result = np.zeros(len(lines), bool)
     lengths = [len(header.encode("utf-8")) for header in headers]
     alike = np.flatnonzero(np.isin(pc.fill_null(pc.binary_length(lines), -1).to_numpy(), lengths))
@@ -254,10 +253,10 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-# --- formats: a block of lines, valid UTF-8, as rows with tabs, and a fault for each or KEPT ------
+# --- formats: a block of valid UTF-8 lines -> rows with tabs, and a fault or KEPT per row --------
 
 
-def _as_it_is(block: bytes, ends: np.ndarray, layout: Layout) -> Tuple[pa.Array, np.ndarray]:
+def _tsv_lines(block: bytes, ends: np.ndarray, layout: Layout) -> Tuple[pa.Array, np.ndarray]:
     offsets = np.concatenate([[0], ends]).astype(np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(block)]
     lines = pa.Array.from_buffers(pa.string(), len(ends), buffers)
@@ -266,7 +265,7 @@ def _as_it_is(block: bytes, ends: np.ndarray, layout: Layout) -> Tuple[pa.Array,
 
 def _csv_to_tabs(block: bytes, ends: np.ndarray, layout: Layout) -> Tuple[pa.Array, np.ndarray]:
     to_tabs = bytes.maketrans(b"\t" + layout.delimiter.encode("ascii"), b" \t")
-    text, faults = _as_it_is(block.translate(to_tabs), ends, layout)
+    text, faults = _tsv_lines(block.translate(to_tabs), ends, layout)
     quoted = np.unique(np.searchsorted(ends, _positions(block, b'"'), "right"))
     if len(quoted):
         rows = text.to_pylist()
@@ -283,9 +282,9 @@ def _csv_to_tabs(block: bytes, ends: np.ndarray, layout: Layout) -> Tuple[pa.Arr
 
 
 def _csv_fields(line: str, delimiter: str) -> Optional[List[str]]:
-    """The fields of a line, or None where a quote has no end."""
+    """The fields of a line, or None if a quote is not closed."""
     try:
-        # Without its end, csv takes an open quote at the end of a line as closed, unless strict.
+        # Only strict mode reports a quote that is still open at the end of the line.
         return next(csv.reader([line], delimiter=delimiter, strict=True))
     except csv.Error:
         return None
@@ -299,7 +298,7 @@ def _json_to_tabs(block: bytes, ends: np.ndarray, layout: Layout) -> Tuple[pa.Ar
 
 
 def _json_row(line: str, names: Tuple[str, ...]) -> Optional[str]:
-    """The fields of an object, or None where the line is none."""
+    """The fields of a JSON object, or None if the line is not one."""
     try:
         fields = _decode_json(line)
         if not isinstance(fields, dict):
@@ -307,7 +306,7 @@ def _json_row(line: str, names: Tuple[str, ...]) -> Optional[str]:
         texts = [_json_text(fields.get(name)) for name in names]
     except (ValueError, RecursionError):
         return None
-    if "\\" in line:  # only then can there be a tab, or half a character
+    if "\\" in line:  # without it there can be no tab and no half of a surrogate pair
         texts = [
             text.translate(_SPACES).encode("utf-8", "replace").decode("utf-8") for text in texts
         ]
@@ -319,7 +318,7 @@ def _json_text(value: object) -> str:
         return value
     if value is None:
         return ""
-    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
+    if isinstance(value, float) and value.is_integer() and abs(value) < _MAX_EXACT:
         value = int(value)  # as for Parquet
     return json.dumps(value)
 
@@ -342,14 +341,14 @@ def _parquet_rows(location: Location, layout: Layout, watch: Watch) -> Iterator[
 
 
 def _joined(columns: List[pa.Array]) -> Tuple[pa.Array, np.ndarray]:
-    """Columns of bytes as rows with tabs, and a fault for each or KEPT."""
+    """Join columns of bytes into rows with tabs; with a fault or KEPT per row."""
     rows = pc.binary_join_element_wise(*columns, b"\t")
     long = pc.greater(pc.binary_length(rows), MAX_LINE)
     faults = np.where(long.to_numpy(zero_copy_only=False), Reason.LONG_LINE, KEPT).astype(np.int8)
     rows = pc.if_else(long, pa.scalar(None, pa.binary()), rows)
     try:
         return rows.cast(pa.string()), faults
-    except pa.ArrowInvalid:  # Parquet's strings may be anything: nobody checks them
+    except pa.ArrowInvalid:  # Parquet does not check that its strings are UTF-8
         texts = rows.to_pylist()
     for i, text in enumerate(texts):
         if text is not None and not _is_utf8(text):
@@ -358,22 +357,22 @@ def _joined(columns: List[pa.Array]) -> Tuple[pa.Array, np.ndarray]:
 
 
 def column_text(column: pa.Array) -> pa.Array:
-    """The values of a column as bytes of text, without tabs; a null is empty."""
+    """The values of a column as bytes without tabs; null becomes empty."""
     if pa.types.is_timestamp(column.type):
-        # In UTC if it has a zone, to the second, as the AOL log writes it.
+        # In UTC if the column has a time zone, in whole seconds, as in the AOL log.
         clock = pc.floor_temporal(column.cast(pa.timestamp(column.type.unit)), unit="second")
         column = clock.cast(pa.timestamp("s")).cast(pa.string())
     elif pa.types.is_floating(column.type):
         column = _whole_numbers(column)
     try:
-        text = column.cast(pa.binary())  # not by way of text, which would have to be UTF-8
+        text = column.cast(pa.binary())  # not via text, which would have to be UTF-8
     except pa.ArrowNotImplementedError:
         text = column.cast(pa.string()).cast(pa.binary())
     return pc.replace_substring_regex(pc.fill_null(text, b""), r"[\t\n\r\x00]", " ")
 
 
 def _whole_numbers(column: pa.Array) -> pa.Array:
-    """Numbers as text, whole ones as such: a column of integers with gaps may be stored as this."""
-    whole = pc.and_(pc.equal(column, pc.floor(column)), pc.less(pc.abs(column), _EXACT))
+    """Numbers as text, integers without ".0": a column with nulls may store them as floats."""
+    whole = pc.and_(pc.equal(column, pc.floor(column)), pc.less(pc.abs(column), _MAX_EXACT))
     integers = pc.cast(pc.if_else(whole, column, 0), pa.int64())
     return pc.if_else(whole, integers.cast(pa.string()), column.cast(pa.string()))

@@ -1,13 +1,13 @@
-"""Times of logs that are not written as AOL writes them."""
+"""Parse times that are not in AOL's format."""
 
 import re
 from datetime import date, datetime, timedelta, timezone
 from typing import Callable, NamedTuple
 
 AOL_TIME = "%Y-%m-%d %H:%M:%S"
-TIME_FORMATS = ("iso", "epoch", "epoch-ms")  # beside those of `strptime`
+TIME_FORMATS = ("iso", "epoch", "epoch-ms")  # besides those of `strptime`
 
-# Not `datetime.fromisoformat` alone, which reads more with every version of Python.
+# `datetime.fromisoformat` alone accepts more with every version of Python.
 _ISO = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
     r"(?:[Tt ]((?:[01][0-9]|2[0-3]):[0-9]{2}(?::[0-9]{2})?)(?:[.,][0-9]+)?"
@@ -16,7 +16,7 @@ _ISO = re.compile(
 
 
 class TimeRange(NamedTuple):
-    """Seconds since 1970: the first that is good, and the first that is not any more."""
+    """Seconds since 1970: the first valid one, and the first invalid one after it."""
 
     start: int
     end: int
@@ -27,7 +27,7 @@ class TimeRange(NamedTuple):
 
 
 def plausible_times() -> TimeRange:
-    """From 1990, when nobody searched the web, to tomorrow: clocks and zones differ by less."""
+    """From 1990, before web search, to tomorrow, which allows for wrong clocks and time zones."""
     tomorrow = datetime.now(timezone.utc).date() + timedelta(days=1)
     return TimeRange.of_days(date(1990, 1, 1), tomorrow)
 
@@ -37,7 +37,7 @@ def _seconds_until(day: date) -> int:
 
 
 def time_reader(time_format: str) -> Callable[[str], str]:
-    """Reads a time, gives it as AOL writes it, in UTC if a time zone was said; or ""."""
+    """A function that converts a time to AOL's format (UTC if it has a zone), or returns ""."""
 
     def read(text: str) -> str:
         try:
@@ -48,14 +48,14 @@ def time_reader(time_format: str) -> Callable[[str], str]:
             if moment.tzinfo:
                 moment = moment.astimezone(timezone.utc).replace(tzinfo=None)
         except (ValueError, OverflowError):
-            return ""  # and not None, which DuckDB accepts from no function
+            return ""  # not None, which DuckDB does not accept from a function
         return str(moment.replace(microsecond=0))
 
     return read
 
 
 def says_the_day(time_format: str) -> bool:
-    """Whether a format for `strptime` tells the day; `ISO`, `%H:%M` and `%d.%d.%Y` do not."""
+    """Whether a `strptime` format determines the day; `ISO`, `%H:%M` and `%d.%d.%Y` do not."""
     moment = datetime(2006, 3, 17, 10, tzinfo=timezone.utc)
     try:
         again = datetime.strptime(moment.strftime(time_format), time_format)
@@ -65,9 +65,9 @@ def says_the_day(time_format: str) -> bool:
 
 
 def tells_morning_from_afternoon(time_format: str) -> bool:
-    """Whether a format for `strptime` reads an hour of 12 with `%p`, and one of 24 without.
+    """Whether a `strptime` format reads 12-hour times with `%p` and 24-hour times without it.
 
-    Python ignores `%p` unless it stands beside `%I`, and takes `%I` alone for the morning.
+    Python ignores `%p` without `%I`, and reads `%I` without `%p` as morning.
     """
     directives = set(re.findall("%(.)", time_format))
     return "p" not in directives if "I" not in directives else directives & {"p", "H"} == {"p"}

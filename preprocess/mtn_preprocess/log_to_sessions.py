@@ -1,11 +1,12 @@
-"""From raw search logs to the session text that fairseq-preprocess binarises.
+"""Turn raw search logs into the session text that fairseq-preprocess binarises.
 
     mtn-log-to-sessions LOG [LOG …] --output FOLDER
 
-writes, for each split, FOLDER/train.session (queries so far), train.next (the next query), line by
-line; train.whole (each training session once, for the dictionary); stats.json, the printed table;
-rejects.tsv, the lines that were no rows; and manifest.json, what it was all made from. On request:
-train.user (who asked), for each split; valid.history, test.history (that person's sessions before).
+writes for each split, line by line, FOLDER/train.session (queries so far) and train.next (the next
+query). Also: train.whole (each training session once, for the dictionary), stats.json (the printed
+table), rejects.tsv (the malformed lines) and manifest.json (the input and flags). On request:
+train.user (the user of each pair), for each split; valid.history and test.history (the user's
+earlier sessions).
 """
 
 from typing import Optional, Sequence
@@ -17,7 +18,7 @@ from mtn_preprocess.stopping import stoppable
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
     settings = settings_from(argv)
-    from mtn_preprocess.account import table  # these import Arrow, which --help does not need
+    from mtn_preprocess.account import table  # Arrow: not needed for --help
     from mtn_preprocess.preparation import prepare
 
     there_before = settings.output.exists()

@@ -1,4 +1,4 @@
-"""What a folder was made from: flags, versions, and the input's names, sizes and checksums."""
+"""The manifest of a folder: flags, versions, and names, sizes and checksums of the input."""
 
 import json
 import unicodedata
@@ -12,7 +12,7 @@ from mtn_preprocess.flags import Settings
 from mtn_preprocess.log_files import Log
 
 NAME = "manifest.json"
-# What the bytes depend on; another engine or a moved file is no other input.
+# What the output depends on. It is the same for another engine or a moved file.
 _DECISIVE = ("mtn_fairseq", "unicode", "flags", "inputs")
 
 
@@ -28,7 +28,7 @@ def describe(settings: Settings, log: Log, checksums: List[str]) -> Dict[str, An
             "time_format": log.time_format,
             "sentencepiece": settings.sentencepiece,
             "sentencepiece_version": settings.sentencepiece and version("sentencepiece"),
-            # Only where they are set: folders made before there were these are as without them.
+            # Only where set, so that folders made before these flags still match.
             **({"users": True} if settings.users else {}),
             **({"user_keys": True} if settings.user_keys else {}),
             **({"delimiter": log.layout.delimiter} if log.layout.delimiter != "," else {}),
@@ -46,7 +46,7 @@ def write(folder: Path, manifest: Dict[str, Any]) -> None:
 
 
 def read(folder: Path) -> Optional[Dict[str, Any]]:
-    """The manifest of a folder prepared before, if there is one."""
+    """The manifest of an earlier run in this folder; None if there is none."""
     try:
         manifest = json.loads((folder / NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The output folder of a preparation and its scratch folder, with errors in one line."""
+"""The output folder of a preparation and its scratch folder, with one-line errors."""
 
 import os
 from contextlib import ExitStack, contextmanager
@@ -28,27 +28,27 @@ def check_output(folder: Path, ours: Set[str], overwrite: bool) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed runs left of this folder, or put back what they had moved away."""
-    with _explained(folder):
+    """Remove what killed runs left beside this folder; restore a folder they had moved away."""
+    with _as_input_error(folder):
         whole_folder.remove_leftovers(_absolute(folder))
 
 
 @contextmanager
 def written_whole(folder: Path, ours: Set[str], overwrite: bool) -> Iterator[Path]:
-    """A folder to write to that takes its name, and the place of an old one, when complete."""
-    with _explained(folder), whole_folder.written_whole(
+    """A folder to write to; when complete, it takes its name and replaces an older folder."""
+    with _as_input_error(folder), whole_folder.written_whole(
         _absolute(folder),
-        lambda: check_output(folder, ours, overwrite),  # another run may have ended meanwhile
+        lambda: check_output(folder, ours, overwrite),  # another run may have finished meanwhile
     ) as partial:
         yield partial
 
 
 @contextmanager
 def scratch_folder(parent: Path, output: Path) -> Iterator[Path]:
-    """A folder for what does not fit into memory, gone at the end.
+    """A folder for data that does not fit into memory, removed at the end.
 
     Args:
-        output: the folder to be written, by which leftovers of killed runs are known
+        output: the folder to be written; identifies leftovers of killed runs
     """
     with ExitStack() as stack:
         try:
@@ -60,7 +60,7 @@ def scratch_folder(parent: Path, output: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _explained(folder: Path) -> Iterator[None]:
+def _as_input_error(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

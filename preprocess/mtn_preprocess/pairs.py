@@ -1,4 +1,4 @@
-"""Sessions as lines of the session text format: pairs of the queries so far and the next one."""
+"""Turn sessions into lines of session text: pairs of the queries so far and the next query."""
 
 from typing import NamedTuple
 
@@ -13,10 +13,10 @@ _QUERIES, _SESSIONS = f" {separator(1)} ", f" {separator(2)} "
 
 
 class Pairs(NamedTuple):
-    """Lines of pairs, shortest first within a session.
+    """Lines of pairs, shortest source first within a session.
 
     Args:
-        session: the number of the session each pair comes from
+        session: the index of each pair's session
     """
 
     session: np.ndarray
@@ -30,11 +30,11 @@ def whole_sessions(sessions: pa.RecordBatch) -> pa.Array:
 
 
 def unroll(sessions: pa.RecordBatch, wholes: pa.Array, history: int) -> Pairs:
-    """The pairs of sessions of whole users, with the user's `history` sessions before in front.
+    """The pairs of sessions of whole users, each after the user's last `history` sessions.
 
-    A history is what was known at the time, whatever split its sessions went to: a test session may
-    have training sessions in front of it and the reverse, but only as context, never as a target.
-    Who wants no overlap splits by user, or by time.
+    The history is what was known at the time, whatever the split of its sessions: a test session
+    may follow training sessions and the reverse, but only as context, never as a target. To avoid
+    any overlap, split by user or by time.
     """
     offsets = sessions["queries"].offsets.to_numpy()
     queries = sessions["queries"].values
@@ -54,30 +54,31 @@ def unroll(sessions: pa.RecordBatch, wholes: pa.Array, history: int) -> Pairs:
 
 
 def earlier_sessions(who: pa.Array, wholes: pa.Array, most: int, of: np.ndarray) -> pa.Array:
-    """The last sessions of the same user before each, oldest first, as one line, "" for none.
+    """For each session, the last sessions of the same user as one line, oldest first; "" for none.
 
-    Sessions of a user stand in the order of their starts, and each ends before the next one starts:
-    what stands before a session had ended when it began.
+    A user's sessions are sorted by start and do not overlap, so all sessions before one had ended
+    when it began.
 
     Args:
-        who, wholes: user and text of all sessions, by user and start
-        of: the numbers of the sessions whose predecessors are wanted
+        who, wholes: user and text of all sessions, sorted by user and start
+        most: maximum number of earlier sessions
+        of: the indices of the sessions to return histories for
     """
     users = who.dictionary_encode().indices.to_numpy()
     first_of_user = np.flatnonzero(np.diff(users, prepend=-1) != 0)
-    order = of - first_of_user[users[of]]  # users are numbered as they come
+    order = of - first_of_user[users[of]]  # users are numbered in order of appearance
     length = np.minimum(order, most)
     return pc.binary_join(_slices(wholes, of - length, length), _SESSIONS)
 
 
 def _slices(values: pa.Array, first: np.ndarray, length: np.ndarray) -> pa.ListArray:
-    """Lists of successive values."""
+    """Lists of consecutive values."""
     offsets = np.concatenate([[0], np.cumsum(length)]).astype(np.int32)
     picked = np.repeat(first, length) + _count_up(length)
     return pa.ListArray.from_arrays(pa.array(offsets), values.take(pa.array(picked)))
 
 
 def _count_up(lengths: np.ndarray) -> np.ndarray:
-    """0, 1, …, for each length."""
+    """0, 1, … up to each length."""
     ends = np.cumsum(lengths)
     return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)

@@ -1,4 +1,4 @@
-"""One preparation, from the files of a log to the files of session text."""
+"""Run one preparation, from the files of a log to the files of session text."""
 
 import json
 import sys
@@ -45,14 +45,14 @@ OUR_FILES = {
     display_forms.NAME,
 }
 
-_MIN_SESSIONS = 50  # sessions: scores on fewer say little
-_LARGE_SHARE = 10  # percent: a split of more would take too much from training
+_MIN_SESSIONS = 50  # scores on fewer sessions mean little
+_LARGE_SHARE = 10  # percent; a larger split would take too much from training
 
 
 def prepare(settings: Settings, progress: Optional[Progress] = None) -> Dict[str, Any]:
     """Read the logs, write the folder, return the statistics.
 
-    A folder that was made from the same input with the same flags is left as it is.
+    A folder made from the same input with the same flags is left unchanged.
     """
     log = find_log(
         settings.logs,
@@ -66,7 +66,7 @@ def prepare(settings: Settings, progress: Optional[Progress] = None) -> Dict[str
     remove_leftovers(output)
     before = None if overwrite else manifest.read(output)
     if before is None:
-        check_output(output, OUR_FILES, overwrite)  # now, not after the long part
+        check_output(output, OUR_FILES, overwrite)  # before the long part
     beside = output.absolute().parent
     with scratch_folder(settings.scratch or beside, output) as scratch, started_engine(
         settings, scratch
@@ -101,7 +101,7 @@ def _write(
     with Rejects(folder / rejects.NAME, log, settings.strict) as rejected:
         found = engine.sessions(log, rules, progress)
         sessions = _accounted(found, counts, rejected, settings.max_bad_rows, progress)
-        if rules.split_by == "time":  # where to cut is known when all sessions are
+        if rules.split_by == "time":  # the cuts depend on all sessions
             spool = Spool(scratch / "sessions.arrow", sessions)
             bounds = time_bounds(count_starts(spool, rules.test_bounds), rules)
             sessions = iter(spool)
@@ -138,7 +138,7 @@ def _accounted(
     max_bad_rows: Decimal,
     progress: Progress,
 ) -> Iterator[pa.RecordBatch]:
-    """The sessions of the batches; on the way, everything else in them is written down."""
+    """Yield the sessions of the batches; record counts and rejects on the way."""
     rows_of_file: Counter = Counter()
     with progress.finding() as found:
         for batch in batches:
@@ -152,7 +152,7 @@ def _accounted(
 
 
 def _refuse_empty(files: SessionFiles) -> None:
-    """A split without sessions cannot be binarised; better said here."""
+    """A split without sessions cannot be binarised; report it here."""
     if not sum(files.sessions.values()):
         raise InputError(
             "no session is left under these rules",
@@ -184,7 +184,7 @@ def _small_splits(files: SessionFiles, rules: Rules) -> Iterator[str]:
 
 
 class Spool:
-    """Batches of sessions on disk, to go over them more than once."""
+    """Batches of sessions on disk, so that they can be read more than once."""
 
     def __init__(self, path: Path, batches: Iterable[pa.RecordBatch]) -> None:
         self.path = path

@@ -8,10 +8,10 @@ from tqdm import tqdm
 
 
 class Progress:
-    """Bars on a terminal, nothing elsewhere.
+    """Progress bars on a terminal, nothing elsewhere.
 
     Args:
-        shown: whether to show them; by default, if standard error is a terminal
+        shown: whether to show the bars; default: if standard error is a terminal
     """
 
     def __init__(self, shown: Optional[bool] = None) -> None:
@@ -20,7 +20,7 @@ class Progress:
 
     @contextmanager
     def reading(self, size: int) -> Iterator[Callable[[int, int], None]]:
-        """A bar over the bytes of the input; what it yields is told bytes and lines."""
+        """A bar over the bytes of the input; yields a function to call with new bytes and lines."""
         with self._bar("reading", size, "B") as bar:
 
             def watch(more_bytes: int, more_lines: int) -> None:
@@ -32,7 +32,7 @@ class Progress:
 
     @contextmanager
     def finding(self) -> Iterator[Callable[[int], None]]:
-        """A bar over the sorted rows, as sessions are found in them: it appears with the first."""
+        """A bar over the sorted rows while sessions are found; it appears with the first row."""
         bar: Optional[tqdm] = None
 
         def watch(more_rows: int) -> None:

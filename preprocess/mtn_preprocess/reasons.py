@@ -1,12 +1,12 @@
-"""Why a line or a row is not part of the result. Every one is counted; see `account`."""
+"""The reasons why a line or row is not in the result. All are counted; see `account`."""
 
 from enum import IntEnum
 
 
 class Reason(IntEnum):
-    """Numbered in the order in which they are looked for: each row has one reason at most."""
+    """Numbered in the order of the checks: each row has at most one reason."""
 
-    # Not text: found while reading.
+    # Not text; found while reading.
     LONG_LINE = 1
     NOT_UTF8 = 2
     NUL = 3
@@ -17,21 +17,21 @@ class Reason(IntEnum):
     USER = 7
     TIME = 8
     TIME_RANGE = 9
-    # No fault: names of columns.
+    # No fault: a header.
     HEADER = 10
     # A row without a query.
     BLANK = 11
     NOTHING_LEFT = 12
-    # A query that is taken out of its session.
+    # A query removed from its session.
     CLICK = 13
     BLOCKED = 14
     LONG_QUERY = 15
     RARE = 16
     DUPLICATE = 17
-    # A query whose session goes.
+    # A query whose session is dropped.
     SHORT_SESSION = 18
     LONG_SESSION = 19
-    TRAINING_SESSION = 20  # in valid or test; counted with `train_queries` only
+    TRAINING_SESSION = 20  # in valid or test; counted only with `train_queries`
 
     @property
     def text(self) -> str:
@@ -39,11 +39,11 @@ class Reason(IntEnum):
 
     @property
     def remedy(self) -> str:
-        """For a file with many such lines, where there is one; else ""."""
+        """The remedy for a file with many such lines; "" if there is none."""
         return _REMEDIES.get(self, "")
 
 
-KEPT = 0  # no reason: the row stays
+KEPT = 0  # no reason to drop the row
 
 FAULTS = tuple(Reason(i) for i in range(Reason.LONG_LINE, Reason.HEADER))
 RULES = tuple(Reason(i) for i in range(Reason.BLANK, Reason.LONG_SESSION + 1))

@@ -1,4 +1,4 @@
-"""The lines that are no rows: where they are, why, and when they are too many."""
+"""Record malformed lines with place and reason, and refuse a log that has too many."""
 
 import sys
 from collections import Counter, defaultdict
@@ -22,20 +22,20 @@ from mtn_preprocess.time_checks import likely_formats, seconds_of, shown
 NAME = "rejects.tsv"
 
 _EXAMPLES = 3  # malformed lines shown
-_PLACES = 1000  # of malformed lines that are remembered: by their times a format is guessed
+_PLACES = 1000  # malformed lines remembered, to guess the time format from their times
 _TIMES = (Reason.TIME, Reason.TIME_RANGE)
 
-Fault = Tuple[int, Reason]  # the number of a file, and what is wrong with lines of it
+Fault = Tuple[int, Reason]  # number of a file, and a fault of its lines
 
 
 class Rejects:
-    """Writes the places and reasons of lines that are no rows, and refuses a log of too many."""
+    """Writes place and reason of malformed lines, and refuses a log with too many of them."""
 
     def __init__(self, path: Path, log: Log, strict: bool) -> None:
         self.path, self.log, self.strict = path, log, strict
         self._examples: List[str] = []
         self._numbers: Dict[Fault, int] = defaultdict(int)
-        self._places: Dict[Fault, List[int]] = defaultdict(list)  # the first of each
+        self._places: Dict[Fault, List[int]] = defaultdict(list)  # the first places of each fault
 
     def __enter__(self) -> "Rejects":
         self._file = open(self.path, "w", encoding="utf-8", newline="\n")
@@ -61,7 +61,7 @@ class Rejects:
                 self._examples.append(f"{address}:{line}: {reason.text}, line skipped")
 
     def show(self) -> None:
-        """The first of them. At the end: an error before it is then all that is said."""
+        """Print the first malformed lines; last of all, so that other errors are printed alone."""
         for example in self._examples:
             print(example, file=sys.stderr)
         more = sum(self._numbers.values()) - len(self._examples)
@@ -84,10 +84,10 @@ class Rejects:
                 raise self._error(self._commonest(faults), what, remedy)
 
     def refuse_many(self, rows: int, most: Decimal) -> None:
-        """Refuse a log of which more than `most` percent are malformed: it is probably misread.
+        """Refuse a log if more than `most` percent of its rows are malformed: probably misread.
 
         Args:
-            rows: lines that are no headers
+            rows: number of lines that are not headers
         """
         number = sum(self._numbers.values())
         if 100 * number > most * rows:
@@ -100,11 +100,11 @@ class Rejects:
         return max(faults, key=lambda fault: self._numbers[fault])
 
     def _error(self, fault: Fault, what: str, remedy: str, skip: str = "") -> InputError:
-        """The commonest fault of a file; where it is the time, with its value and likely format.
+        """An error about the most frequent fault; for a time, with its value and the likely format.
 
         Args:
             remedy: for other faults
-            skip: another remedy, for all faults
+            skip: an alternative remedy, for all faults
         """
         (file, reason), number, places = fault, self._numbers[fault], self._places[fault]
         location = self.log.files[file].location
@@ -129,7 +129,7 @@ class Rejects:
         return InputError(what + there, remedy + skip, location.address, line)
 
     def _values(self, fault: Fault) -> List[str]:
-        """The times of malformed lines: the file is read again, up to the last of them."""
+        """The times of the malformed lines; rereads the file up to the last of them."""
         places = pa.array(self._places[fault])
         column = self.log.layout.columns[2] - 1
         values: List[str] = []

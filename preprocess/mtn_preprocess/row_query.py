@@ -1,25 +1,25 @@
-"""Lines of a log as rows in the order of sessions: one SQL text, for every engine.
+"""The SQL that turns the lines of a log into rows in session order; one text for all engines.
 
-It is standard SQL, but for a few words that each engine defines its own way:
+It is standard SQL, except for a few functions that each engine defines:
 
     fields(text)      the fields of a line, an array; width(array), field(array, n) from 1
-    words(text)       ASCII text, lower case, everything but letters and digits one space
-    lowered(text)     ASCII text, lower case, single spaces
+    words(text)       ASCII text in lower case, all but letters and digits as one space
+    lowered(text)     ASCII text in lower case, single spaces
     matches(text, p)  whether a regular expression is found in the text
-    seconds(text)     `2006-03-01 10:00:00` in seconds, null if it is no such time: a fraction of a
-                      second, or a year that is not four digits, an engine might well read
+    seconds(text)     `2006-03-01 10:00:00` in seconds; null for any other form, such as fractions
+                      of a second or years without four digits, which some engines accept
 
-and three functions in Python, registered with each engine:
+and three Python functions, registered with each engine:
 
-    read_query(text)  what was typed as a query (`typed_queries`)
-    read_form(text)   what was typed as it may be shown (`display_forms`)
-    read_time(text)   a time in the format asked for, as AOL writes it (`log_times`)
+    read_query(text)  the query for a typed text (`typed_queries`)
+    read_form(text)   the typed text as it may be shown (`display_forms`)
+    read_time(text)   a time in the requested format, converted to AOL's format (`log_times`)
 
-Python is called for few rows: those that are more than plain ASCII, and with another character rule
-than AOL's those with the symbols that it may keep.
+Few rows need Python: only those that are not plain ASCII and, with other character rules than
+AOL's, those with symbols that the rule may keep.
 
-No text of a user or of a log is part of the SQL, whose engines differ in how they quote: numbers
-and the words above are all there is.
+The SQL contains no text from a user or a log, because engines quote differently: only numbers
+and the functions above.
 """
 
 from mtn_preprocess.log_files import Log
@@ -28,18 +28,18 @@ from mtn_preprocess.reasons import KEPT, Reason
 from mtn_preprocess.rules import Rules
 from mtn_preprocess.text.text_settings import AOL
 
-_SYMBOLS = r"[-+#.&\x27]"  # typed_queries.KEPT_SYMBOLS; a quote would end the text of the SQL
+_SYMBOLS = r"[-+#.&\x27]"  # typed_queries.KEPT_SYMBOLS; \x27: a quote would end the SQL text
 
-# Rows that are none come first, by place; then users as text, each user's queries by time, those of
+# First the lines that are not rows, by place. Then users as text; per user, queries by time, and in
 # the same second by alphabet.
 ORDER = ("who", "seconds", "query", "place")
 
 
 def rows(log: Log, rules: Rules) -> str:
-    """SELECT place, reason (why it is no query, or 0), who, seconds, query, form, from `lines`.
+    """SELECT place, reason (why it is not a query, or 0), who, seconds, query, form FROM lines.
 
-    The form is how the query was typed, "" where that is the query. Masked queries have none: what
-    was masked is not to be seen again.
+    The form is how the query was typed, or "" if it is the same. Masked queries have no form: it
+    would reveal what was masked.
     """
     plain = _is_plain(rules)
     user, query, time = (_trimmed(f"field(parts, {n})") for n in log.layout.columns)
@@ -87,7 +87,7 @@ FROM judged
 
 
 def rows_and_popularity(source: str) -> str:
-    """The same rows with `users`, how many asked the query; from a table of them."""
+    """Select the rows of a table, with `users`: how many people asked the query."""
     return f"""
 SELECT place, reason, who, seconds, {source}.query, form, users
 FROM {source} LEFT JOIN (
@@ -102,18 +102,18 @@ def in_order(select: str) -> str:
 
 
 def _trimmed(text: str) -> str:
-    """Without spaces at its ends; to look first is quicker, since hardly any text has some."""
-    # Spaces alone: by default DuckDB would trim what Unicode calls a space too, Spark would not.
+    """Without spaces at both ends; checking first is faster, since hardly any text has them."""
+    # Only spaces: by default DuckDB would also trim other Unicode spaces, unlike Spark.
     trimmed = f"trim(BOTH ' ' FROM {text})"
     return f"CASE WHEN {text} LIKE ' %' OR {text} LIKE '% ' THEN {trimmed} ELSE {text} END"
 
 
 def _is_plain(rules: Rules) -> str:
-    """Whether SQL alone can read what was typed."""
-    # Printable ASCII, which is quickly seen where nothing had to be changed; and not one of the
-    # words that the session text format escapes.
+    """The condition under which SQL alone can read the typed text."""
+    # Printable ASCII, which is certain where nothing had to be changed; and none of the words that
+    # the session text format escapes.
     tests = ["(plain = typed OR NOT matches(typed, '[^ -~]'))", "plain NOT LIKE '%madeupword%'"]
-    if rules.characters != AOL:  # what of these is part of a word, Python decides
+    if rules.characters != AOL:  # Python decides which symbols belong to a word
         tests.append(rf"NOT matches(typed, '{_SYMBOLS}')")
     if rules.mask_numbers:
         tests.append("NOT matches(typed, '[0-9]')")
@@ -125,7 +125,7 @@ def _is_plain(rules: Rules) -> str:
 def _seconds(time_format: str) -> str:
     if time_format == AOL_TIME:
         return "seconds(time)"
-    # \z and not $, which to Java is also before a carriage return at the end.
+    # \z, not $: in Java, $ also matches before a carriage return at the end.
     if time_format == "epoch":
         number = "try_cast(split_part(time, '.', 1) AS BIGINT)"
         return rf"CASE WHEN matches(time, '^[0-9]{{1,11}}([.][0-9]*)?\z') THEN {number} END"

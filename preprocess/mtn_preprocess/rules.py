@@ -1,21 +1,21 @@
-"""The rules of the preparation and their values, the paper's by default (Section 5.1).
+"""The rules of the preparation; their defaults are the paper's values (Section 5.1).
 
-In their order:
+In order:
 
-1. normalise (`typed_queries`); a query that was blank or `-`, or of which nothing is left, is none;
+1. normalise (`typed_queries`); drop queries that are blank, `-` or empty after normalisation;
 2. rows with the same user, time and query are one query with several clicks;
 3. a gap of 30 minutes or more between two queries starts a new session;
-4. queries on the block list, of more than 10 tokens, or asked by too few users, are taken out. The
-   paper "considered queries with length at most 10", a rule about queries: the session stays, and
-   its bounds are those of all that was issued;
-5. successive duplicates count once, also those that rule 4 made neighbours;
-6. sessions of fewer than 3 or more than 5 queries are dropped. Training sessions may have bounds of
-   their own, which contain the others: `train_queries`;
-7. what remains is split 95 / 2.5 / 2.5 by session (`splits`). What falls into valid or test with a
-   length for training only is dropped.
+4. remove queries that are on the block list, have more than 10 tokens, or were asked by too few
+   users. The paper "considered queries with length at most 10", a rule about queries: the session
+   stays, and its boundaries are computed from all queries;
+5. successive duplicates count once, also those that became neighbours by rule 4;
+6. drop sessions of fewer than 3 or more than 5 queries. With `train_queries`, training sessions may
+   have wider limits, which include these;
+7. split the rest 95 / 2.5 / 2.5 by session (`splits`). Sessions in valid or test with a length
+   for training only are dropped.
 
-Queries of the same second have no order in a log whose rows may come in any: they are taken in
-alphabetic order.
+Queries of the same second have no defined order, because a log's rows may come in any order: they
+are sorted alphabetically.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ SPLITS = ("train", "valid", "test")
 
 @dataclass(frozen=True)
 class Rules:
-    """The values of the rules."""
+    """The parameters of the rules."""
 
     gap_minutes: float = 30
     min_queries: int = 3
@@ -49,12 +49,12 @@ class Rules:
 
     @property
     def test_bounds(self) -> Tuple[int, int]:
-        """Fewest and most queries of a session for validation or test."""
+        """Fewest and most queries per session for validation and test."""
         return self.min_queries, self.max_queries
 
     @property
     def train_bounds(self) -> Tuple[int, int]:
-        """The same for training; they contain those of the test."""
+        """The same for training; this range includes that of the test."""
         return self.train_queries or self.test_bounds
 
     @property

@@ -1,4 +1,4 @@
-"""The files of session text, written batch by batch."""
+"""Write the files of session text, batch by batch."""
 
 from collections import Counter
 from contextlib import ExitStack
@@ -18,7 +18,7 @@ from mtn_preprocess.splits import have_length
 from mtn_preprocess.text.users import KEYS, user_key
 
 WHOLE = "train.whole"
-HISTORY_SPLITS = ("valid", "test")  # for training, it would be the log times the sessions of a past
+HISTORY_SPLITS = ("valid", "test")  # not train: its file would be many times as large as the log
 ALL_FILES = {
     WHOLE,
     KEYS,
@@ -26,21 +26,22 @@ ALL_FILES = {
     *(f"{split}.history" for split in HISTORY_SPLITS),
 }
 
-_DROPPED = -1  # no split: of a length for training only
-_BATCH_SIZE = 1 << 16  # sessions of histories that are put together at once
+_DROPPED = -1  # in no split: the length is for training only
+_BATCH_SIZE = 1 << 16  # sessions whose histories are built at once
 
-Assign = Callable[[pa.RecordBatch, pa.Array], np.ndarray]  # sessions and their text -> splits
+Assign = Callable[[pa.RecordBatch, pa.Array], np.ndarray]  # sessions and texts -> split numbers
 
 
 class SessionFiles:
-    """For each split, SPLIT.session and SPLIT.next; and train.whole, each training session once.
+    """Writes SPLIT.session and SPLIT.next for each split, and each training session to train.whole.
 
     Args:
         folder: must exist
-        rules: a split with no share gets no files; with a past, valid.history and test.history too
-        assign: which split each session goes to
-        users: write SPLIT.user too, the running number of the user of each pair
-        user_keys: write the key of each of these users too
+        rules: a split without a share gets no files; with `past`, also writes valid.history and
+            test.history
+        assign: returns the split of each session
+        users: also write SPLIT.user, the running number of each pair's user
+        user_keys: also write the key of each of these users
     """
 
     def __init__(
@@ -53,13 +54,13 @@ class SessionFiles:
     ) -> None:
         self.folder, self.rules, self.assign = folder, rules, assign
         self.users, self.user_keys = users, user_keys
-        self.users_before = 0  # in earlier batches
+        self.users_before = 0  # number of users in earlier batches
         self.splits = [name for name, share in zip(SPLITS, rules.split) if share]
         self.sessions: Counter = Counter()
         self.queries: Counter = Counter()
         self.pairs: Counter = Counter()
         self.pairs_with_past: Counter = Counter()
-        self.sessions_for_test = 0  # of all splits: those of a length that the test may have
+        self.sessions_for_test = 0  # in all splits: sessions of a length that the test allows
         self.dropped_sessions = self.dropped_queries = 0
         self.forms = FormCounts()  # of training queries
         self.words: Dict[str, Counter] = {name: Counter() for name in self.splits}
@@ -90,7 +91,7 @@ class SessionFiles:
         self._stack.close()
 
     def write(self, found: pa.RecordBatch) -> None:
-        """Sessions of whole users, by user and start; those of other lengths are past alone."""
+        """Write sessions of whole users, by user and start; other lengths serve only as past."""
         place = np.flatnonzero(have_length(found, self.rules.train_bounds))
         if not len(place):
             return
@@ -108,7 +109,7 @@ class SessionFiles:
             my_pairs = pa.array(np.flatnonzero(split_of_pair == SPLITS.index(name)))
             self._put(f"{name}.session", pairs.source.take(my_pairs))
             self._put(f"{name}.next", pairs.target.take(my_pairs))
-            if name == "train":  # without the history: a dictionary counts each query once
+            if name == "train":  # without history, so that the dictionary counts each query once
                 self._put(WHOLE, wholes.take(pa.array(mine)))
                 self.forms.add(sessions.take(pa.array(mine)))
             elif self.rules.past:
@@ -122,7 +123,7 @@ class SessionFiles:
             self._count_words(self.words[name], queries)
 
     def _split(self, sessions: pa.RecordBatch, wholes: pa.Array) -> np.ndarray:
-        """The number of the split of each session, or that it is dropped."""
+        """The split number of each session, or `_DROPPED`."""
         split = self.assign(sessions, wholes)
         for_test = have_length(sessions, self.rules.test_bounds)
         dropped = ~for_test & (split != SPLITS.index("train"))
@@ -132,7 +133,7 @@ class SessionFiles:
         return np.where(dropped, _DROPPED, split)
 
     def _number_users(self, sessions: pa.RecordBatch, split: np.ndarray) -> np.ndarray:
-        """One number per session that is written. All sessions of a user are in one batch."""
+        """The user number of each written session. All sessions of a user are in one batch."""
         written = np.flatnonzero(split != _DROPPED)
         found = sessions["who"].take(pa.array(written)).dictionary_encode()
         numbers = np.full(sessions.num_rows, _DROPPED, np.int64)
@@ -144,7 +145,7 @@ class SessionFiles:
         return numbers
 
     def _put_past(self, split: str, found: pa.RecordBatch, place: np.ndarray) -> None:
-        """The histories of these sessions, one line per pair; in parts, for they may be large."""
+        """Write the histories of these sessions, one line per pair; in parts, to save memory."""
         wholes = whole_sessions(found)
         size = max(_BATCH_SIZE // self.rules.past, 1)
         for some in (place[first : first + size] for first in range(0, len(place), size)):

@@ -1,7 +1,7 @@
-"""Sorted rows as sessions: the rules 2 to 6 of `rules`, on whole arrays at once.
+"""Group sorted rows into sessions: rules 2 to 6 of `rules`, on whole arrays.
 
-The engine delivers all rows of a log by user, time and query. A row's neighbour above is then the
-user's query before, and each rule a comparison of neighbours.
+The engine returns all rows sorted by user, time and query. The row above is then the user's
+previous query, and each rule compares neighbouring rows.
 """
 
 from collections import Counter
@@ -24,25 +24,25 @@ SCHEMA = pa.schema(
         ("who", pa.string()),
         ("start", pa.int64()),
         ("queries", pa.list_(pa.string())),
-        ("forms", pa.list_(pa.string())),  # how each was typed, "" where that is the query
+        ("forms", pa.list_(pa.string())),  # as typed; "" if equal to the query
     ]
 )
-# What is counted beside `Reason`s.
+# Counted besides the `Reason`s.
 LINES, FOUND, SHORT, LONG = "lines", "sessions found", "short sessions", "long sessions"
 BACKWARDS = "time going backwards"
 
 
 @dataclass
 class SessionBatch:
-    """Sessions of whole users, and the account of all rows that went into them.
+    """Sessions of whole users, and the counts of all rows read for them.
 
     Args:
-        sessions: of `SCHEMA`, by user and start; where histories of the past are asked for, also
-            those of too few or too many queries, if they have any
-        counts: rows by `Reason`, and the names above
-        rows_of_file: rows that were rows, by the number of their file
-        rejects: places of the lines that were no rows, in order
-        reject_reasons: why, for each
+        sessions: with `SCHEMA`, sorted by user and start; if histories of the past are requested,
+            also non-empty sessions of too few or too many queries
+        counts: rows per `Reason`, and the names above
+        rows_of_file: number of valid rows per file number
+        rejects: places of the malformed lines, in order
+        reject_reasons: the reason for each
     """
 
     sessions: pa.RecordBatch
@@ -53,25 +53,25 @@ class SessionBatch:
 
 
 def query_counts(sessions: pa.RecordBatch) -> np.ndarray:
-    """How many queries each session has."""
+    """The number of queries per session."""
     return np.diff(sessions["queries"].offsets.to_numpy())
 
 
 def find_sessions(batches: Iterable[pa.RecordBatch], rules: Rules) -> Iterator[SessionBatch]:
-    """The sessions of sorted rows."""
+    """The sessions in sorted rows."""
     is_blocked = block_list(rules.block_list, rules.characters)
     for rows in whole_users(batches):
         yield _sessions_of(rows, rules, is_blocked)
 
 
 def whole_users(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The same rows, in pieces that divide no user."""
+    """The same rows, in chunks that split no user."""
     waiting: List[pa.RecordBatch] = []
     for batch in batches:
         if not batch.num_rows:
             continue
         who = batch.column("who")
-        # Sorted: rows of the last user of this batch stand at its end.
+        # Sorted by user: rows of the batch's last user are at its end.
         end = batch.num_rows
         if who[-1].is_valid:
             end = int(np.argmax(_numpy(pc.fill_null(pc.equal(who, who[-1]), False))))
@@ -122,7 +122,7 @@ def _sessions_of_issued(
     session = np.cumsum(opens) - 1
     start = seconds[opens]
 
-    removed = _taken_out(rows, query, rules, is_blocked)
+    removed = _removal_reasons(rows, query, rules, is_blocked)
     click = same_user & (pause == 0) & ~_differs_from_above(query)
     removed[click] = Reason.CLICK
     left = np.flatnonzero(removed == KEPT)
@@ -139,7 +139,7 @@ def _sessions_of_issued(
     _count(counts, removed[removed != KEPT])
     counts.update({FOUND: len(start), SHORT: int(short.sum()), LONG: int(long.sum())})
 
-    # The past of a later session has sessions of any length.
+    # Sessions of any length can be the past of a later session.
     handed_on = queries_of_session > 0 if rules.past else ~short & ~long
     offsets = np.concatenate([[0], np.cumsum(queries_of_session[handed_on])]).astype(np.int32)
     left = pa.array(np.flatnonzero(asked & handed_on[session]))
@@ -156,12 +156,12 @@ def _sessions_of_issued(
 
 
 def one_form_each(form: pa.Array, click: np.ndarray) -> pa.Array:
-    """The forms, where rows that are one query have the first of theirs by alphabet.
+    """The forms; rows that are one query get the alphabetically first of their forms.
 
-    Else it would matter which of them comes first in the log.
+    Otherwise the result would depend on the order of rows in the log.
 
     Args:
-        click: whether each row is a further one of the query above
+        click: whether each row is a further click on the query above
     """
     mixed = click & _differs_from_above(form)
     if not mixed.any():
@@ -179,14 +179,14 @@ def one_form_each(form: pa.Array, click: np.ndarray) -> pa.Array:
 
 
 def _seconds(minutes: float) -> int:
-    """Whole seconds that are no less; exact: as floats, 16.1 minutes are more than 966 seconds."""
+    """Minutes in seconds, rounded up; exact: as floats, 16.1 minutes are more than 966 seconds."""
     return ceil(Decimal(str(minutes)) * 60)
 
 
-def _taken_out(
+def _removal_reasons(
     rows: pa.Table, query: pa.Array, rules: Rules, is_blocked: Callable[[str], bool]
 ) -> np.ndarray:
-    """Rule 4: for each query the reason that takes it out of its session, or KEPT."""
+    """Rule 4: the reason to remove each query from its session, or KEPT."""
     removed = np.full(len(query), KEPT, np.int8)
     if "users" in rows.column_names:
         removed[_numpy(rows["users"]) < rules.min_users] = Reason.RARE
@@ -200,7 +200,7 @@ def _taken_out(
 
 
 def _differs_from_above(values: pa.Array) -> np.ndarray:
-    """Whether each value is another than its predecessor; the first is."""
+    """Whether each value differs from the one before; True for the first."""
     result = np.ones(len(values), bool)
     if len(values) > 1:
         result[1:] = _numpy(pc.not_equal(values.slice(1), values.slice(0, len(values) - 1)))

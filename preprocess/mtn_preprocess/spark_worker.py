@@ -1,4 +1,4 @@
-"""What runs on Spark's workers. Sent to them with this package; no fairseq there."""
+"""The code that runs on Spark's workers, sent with this package; no fairseq there."""
 
 import json
 from collections import Counter
@@ -12,12 +12,12 @@ from mtn_preprocess.reasons import Reason
 from mtn_preprocess.rules import Rules
 from mtn_preprocess.sessions import SCHEMA, SessionBatch, find_sessions
 
-# A session; or, after all sessions of a batch, the account of the batch.
+# Each row is a session or, after all sessions of a batch, the counts of that batch.
 FOUND = SCHEMA.append(pa.field("account", pa.string()))
 
 
 class Reader:
-    """Addresses of files -> their lines."""
+    """File addresses -> the lines of the files."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -29,7 +29,7 @@ class Reader:
 
 
 class Finder:
-    """Sorted rows -> sessions and accounts, as rows of `FOUND`."""
+    """Sorted rows -> sessions and counts, as rows of `FOUND`."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
@@ -49,7 +49,7 @@ class Finder:
 
 
 class OfText:
-    """A function of text as Spark calls it: for every row, also where there is no text."""
+    """A text function for Spark, which also calls it for null."""
 
     def __init__(self, function: Callable[[str], Optional[str]]) -> None:
         self.function = function
@@ -59,7 +59,7 @@ class OfText:
 
 
 def unpacked(rows: Iterable) -> Iterator[SessionBatch]:
-    """The batches again, from their rows as they arrive at the driver."""
+    """Restore the batches from their rows on the driver."""
     sessions: List[tuple] = []
     for *session, packed in rows:
         if packed is None:

@@ -1,4 +1,4 @@
-"""Which split a session belongs to: by what it is, so not by row order, thread count or engine."""
+"""Assign sessions to splits by content, independent of row order, thread count and engine."""
 
 import hashlib
 from collections import Counter
@@ -13,20 +13,20 @@ from mtn_preprocess.rules import Rules
 from mtn_preprocess.sessions import query_counts
 
 _HASH_BITS = 52  # 13 hexadecimal digits: a number that every language can hold
-_EVER, _NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max  # before and after all times
+_BEFORE_ALL, _AFTER_ALL = np.iinfo(np.int64).min, np.iinfo(np.int64).max  # times
 
 
 def have_length(sessions: pa.RecordBatch, bounds: Tuple[int, int]) -> np.ndarray:
-    """Whether each session has so many queries."""
+    """Whether each session's number of queries is within the bounds."""
     lengths = query_counts(sessions)
     return (bounds[0] <= lengths) & (lengths <= bounds[1])
 
 
 def split_by_hash(sessions: pa.RecordBatch, wholes: pa.Array, rules: Rules) -> np.ndarray:
-    """The number of the split of each session.
+    """The split number of each session.
 
-    The first 13 hexadecimal digits of SHA-256 of seed, user, start and queries (of seed and user
-    with `split_by` user), tab separated, as a number between 0 and 1.
+    A session's position between 0 and 1 is given by the first 13 hexadecimal digits of the SHA-256
+    of seed, user, start and queries, tab-separated (only seed and user with `split_by` user).
 
     Args:
         wholes: the text of each session
@@ -43,7 +43,7 @@ def split_by_hash(sessions: pa.RecordBatch, wholes: pa.Array, rules: Rules) -> n
 
 def _hash_bounds(rules: Rules) -> np.ndarray:
     """The first hash of the second split and of the third."""
-    shares = accumulate(rules.split[:-1])  # of decimals: exact
+    shares = accumulate(rules.split[:-1])  # decimals, so exact
     exact = [share * 2**_HASH_BITS / 100 for share in shares]
     return np.array([int(bound.to_integral_value("ROUND_CEILING")) for bound in exact])
 
@@ -55,24 +55,24 @@ def split_by_time(sessions: pa.RecordBatch, bounds: List[int]) -> np.ndarray:
 def time_bounds(starts: Counter, rules: Rules) -> List[int]:
     """The first second of the second split and of the third.
 
-    Sessions that start in the same second stay together: a split gets its share or a little more.
-    A split without a share is before or after all times, also those of sessions not counted here.
+    Sessions that start in the same second stay together: a split gets its share or slightly more.
+    A split without a share lies before or after all times, also those of sessions not counted here.
 
     Args:
-        starts: how many sessions start at each second, of those with a length for the test
+        starts: the number of sessions per start second, of lengths that the test allows
     """
     total, before = sum(starts.values()), 0
     shares = list(accumulate(rules.split[:-1]))
-    bounds = [int(_EVER) for share in shares if not share]
+    bounds = [int(_BEFORE_ALL) for share in shares if not share]
     for second in sorted(starts):
         while len(bounds) < len(shares) and before * 100 >= shares[len(bounds)] * total:
             bounds.append(second)
         before += starts[second]
-    return bounds + [int(_NEVER)] * (len(shares) - len(bounds))
+    return bounds + [int(_AFTER_ALL)] * (len(shares) - len(bounds))
 
 
 def count_starts(batches: Iterable[pa.RecordBatch], bounds: Tuple[int, int]) -> Counter:
-    """How many sessions of this length start at each second."""
+    """The number of sessions per start second, of lengths within the bounds."""
     starts: Counter = Counter()
     for sessions in batches:
         counted = sessions["start"].to_numpy()[have_length(sessions, bounds)]
@@ -82,5 +82,5 @@ def count_starts(batches: Iterable[pa.RecordBatch], bounds: Tuple[int, int]) -> 
 
 
 def _time_text(seconds: pa.Array) -> pa.Array:
-    """`2006-03-01 10:00:00`, as the log writes it."""
+    """As in the log: `2006-03-01 10:00:00`."""
     return seconds.cast(pa.timestamp("s")).cast(pa.string())

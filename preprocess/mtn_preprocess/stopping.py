@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the end of the program in one line, with everything tidied up."""
+"""On Ctrl-C and SIGTERM, clean up and end the program with one line."""
 
 import signal
 import sys
@@ -9,7 +9,7 @@ from typing import Iterator, List, Optional
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Ends the program if a signal comes, whatever exception an engine makes of it on its way."""
+    """End the program after a signal, whatever exception an engine turns it into."""
     received: List[int] = []
 
     def stop(number: int, frame: Optional[FrameType]) -> None:
@@ -23,7 +23,7 @@ def stoppable() -> Iterator[None]:
         if not received:
             raise
         print("stopped: nothing was written", file=sys.stderr)
-        raise SystemExit(128 + received[0]) from None  # as shells number it
+        raise SystemExit(128 + received[0]) from None  # the shell's exit code for signals
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""Session text in word pieces: trains sentencepiece on the training split and rewrites all text."""
+"""Train sentencepiece on the training split and rewrite all text in word pieces."""
 
 import os
 import re
@@ -15,18 +15,18 @@ from mtn_preprocess.text.session_text import is_separator, split_units
 from mtn_preprocess.text.typed_queries import EMAIL, NUMBER
 from mtn_preprocess.text.word_pieces import MODEL, WORD_START, PieceEncoder
 
-_MAX_WORDS = 500_000  # the commonest; of them the model is made within minutes and 1 GB
+_MAX_WORDS = 500_000  # the most frequent words; enough to train within minutes and 1 GB
 
 
 def encode_in_subwords(folder: Path, size: int, names: Sequence[str]) -> Dict[str, int]:
     """Train a model on the training split alone, and rewrite the text of all splits in its pieces.
 
     Args:
-        size: number of pieces, the one for unknown characters counted
+        size: number of pieces, including the one for unknown characters
         names: the files of text
 
     Returns:
-        what --level-sizes is chosen by: how many pieces the queries of the training split have
+        how many pieces the training queries have, for the choice of --level-sizes
     """
     if WHOLE not in names:
         raise InputError("nothing to train sentencepiece on", "give the train split a share")
@@ -39,7 +39,7 @@ def encode_in_subwords(folder: Path, size: int, names: Sequence[str]) -> Dict[st
 
 
 def count_words(path: Path) -> Counter:
-    """How often each word was asked, in text of whole sessions."""
+    """How often each word occurs in text of whole sessions."""
     words: Counter = Counter()
     with open(path, encoding="utf-8", newline="\n") as lines:
         for line in lines:
@@ -48,7 +48,7 @@ def count_words(path: Path) -> Counter:
 
 
 def train_model(words: Counter, size: int) -> bytes:
-    """A sentencepiece model that depends on the counts of words only: no piece crosses a space."""
+    """A sentencepiece model that depends only on word counts: no piece crosses a space."""
     masks = {NUMBER, EMAIL} & words.keys()
     common = sorted(words.keys() - masks, key=lambda word: (-words[word], word))[:_MAX_WORDS]
     model = BytesIO()
@@ -60,19 +60,19 @@ def train_model(words: Counter, size: int) -> bytes:
             vocab_size=size,
             character_coverage=1.0,  # rare characters are few: queries are normalised
             normalization_rule_name="identity",
-            user_defined_symbols=[WORD_START + mask for mask in sorted(masks)],  # never cut
+            user_defined_symbols=[WORD_START + mask for mask in sorted(masks)],  # never split
             bos_id=-1,  # fairseq has its own
             eos_id=-1,
-            num_threads=1,  # the same sums in the same order, the same model every time
+            num_threads=1,  # deterministic order of sums, so the model is always the same
             minloglevel=2,
         )
     except RuntimeError as error:
-        raise _explained(str(error), size) from None
+        raise _input_error(str(error), size) from None
     return model.getvalue()
 
 
-def _explained(message: str, size: int) -> InputError:
-    """An error of sentencepiece in our words; its own name its source files and flags."""
+def _input_error(message: str, size: int) -> InputError:
+    """A sentencepiece error in our words; the original names source files and internal flags."""
     too_few = re.search(r"smaller than required_chars\. \d+ vs (\d+)", message)
     if too_few:
         reason = f"{size} word pieces are too few for the characters of the training split"

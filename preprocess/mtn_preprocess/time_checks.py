@@ -1,4 +1,4 @@
-"""Whether times were read as they were meant: likely formats, and days taken for months."""
+"""Detect misread times: suggest likely formats, and find swapped days and months."""
 
 import re
 from datetime import date, datetime, timedelta, timezone
@@ -22,20 +22,20 @@ _COMMON = (
     "%Y%m%d%H%M%S",
     "%Y%m%d %H:%M:%S",
 )
-_MAX_MISSES = 0.1  # of the values that a likely format cannot read
-_SHORTER = 3  # so many times shorter is a log whose days and months were taken for each other
+_MAX_MISSES = 0.1  # share of values that a likely format may fail to read
+_MIN_RATIO = 3  # factor by which a log gets shorter if days and months were swapped
 
 _EPOCHS = {"epoch": (r"[0-9]{1,11}(?:\.[0-9]*)?", 1), "epoch-ms": (r"[0-9]{4,14}", 1000)}
-_WORDS_OF_TIMES = (
+_TIME_WORDS = (
     r"jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|january|february|march|april|august|"
     r"september|october|november|december|mon|tue|wed|thu|fri|sat|sun|monday|tuesday|wednesday|"
     r"thursday|friday|saturday|sunday|[ap]\.?m\.?|utc|gmt|t|z"
 )
-_LOOKS_LIKE_A_TIME = re.compile(rf"(?=.*\d)(?:[\d\s/:.,+-]|\b(?:{_WORDS_OF_TIMES})\b|(?<=\d)[tz])+")
+_LOOKS_LIKE_A_TIME = re.compile(rf"(?=.*\d)(?:[\d\s/:.,+-]|\b(?:{_TIME_WORDS})\b|(?<=\d)[tz])+")
 
 
 def shown(value: str) -> str:
-    """A value as messages quote it, if it looks like a time: else it may be a query."""
+    """A value as quoted in messages, if it looks like a time; otherwise it may be a query."""
     if not value:
         return "an empty one"
     if len(value) <= 40 and _LOOKS_LIKE_A_TIME.fullmatch(value.lower()):
@@ -44,7 +44,7 @@ def shown(value: str) -> str:
 
 
 def seconds_of(text: str, time_format: str) -> Optional[int]:
-    """A time in seconds since 1970, as `row_query` reads it; None if it cannot be read."""
+    """A time in seconds since 1970, as `row_query` reads it; None if unreadable."""
     if time_format in _EPOCHS:
         pattern, unit = _EPOCHS[time_format]
         return int(text.partition(".")[0]) // unit if re.fullmatch(pattern, text) else None
@@ -72,10 +72,10 @@ def _reads(time_format: str, values: Sequence[str], times: TimeRange) -> bool:
 
 
 def swapped_days(days: Iterable[int], time_format: str) -> Optional[str]:
-    """A warning where days look like months.
+    """A warning if days and months look swapped.
 
-    Where no day is after the 12th, either order reads all times. A log is of days that follow each
-    other: read in the wrong order, they lie a month apart, and the log gets much longer.
+    If no day is after the 12th, both orders can be read. The days of a log are consecutive: read in
+    the wrong order, they are a month apart, and the log seems much longer.
 
     Args:
         days: since 1970, of all sessions
@@ -87,7 +87,7 @@ def swapped_days(days: Iterable[int], time_format: str) -> Optional[str]:
         return None
     length = _length(dates)
     other = _length([each.replace(month=each.day, day=each.month) for each in dates])
-    if other * _SHORTER > length:
+    if other * _MIN_RATIO > length:
         return None
     swap = {"%d": "%m", "%m": "%d"}
     other_format = re.sub("%[dm]", lambda match: swap[match[0]], time_format)

@@ -1,9 +1,9 @@
-"""What commands share, and two small ones.
+"""Code that all commands share, and two small commands.
 
 flag_types   values of flags
 interrupts   Ctrl-C
 parser       argparse with --version
-notes        what is said on standard error
+notes        notes on standard error
 time_left    progress of long work
 check_text   mtn-check-text
 user_dir     mtn-user-dir

@@ -1,13 +1,13 @@
-"""Values of flags, as argparse is to read them."""
+"""Types of flag values, for argparse."""
 
 import argparse
 from typing import Callable, Optional
 
-MAX_VALUE = 10**9  # more fits neither into 32 bits nor into memory
+MAX_VALUE = 10**9  # larger values fit neither into 32 bits nor into memory
 
 
 def at_least(least: int, most: Optional[int] = MAX_VALUE) -> Callable[[str], int]:
-    """A whole number; of any size with `most` None."""
+    """Parses a whole number between `least` and `most`; None means no upper limit."""
 
     def number(text: str) -> int:
         try:

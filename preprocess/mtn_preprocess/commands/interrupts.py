@@ -1,4 +1,4 @@
-"""Ctrl-C is how people leave, no error to tell them about."""
+"""Exit silently on Ctrl-C."""
 
 import os
 import signal
@@ -9,14 +9,15 @@ Main = Callable[..., None]
 
 
 def interruptible(main: Main) -> Main:
-    """Ctrl-C ends the command in silence, after whatever it has begun to write is cleared away."""
+    """On Ctrl-C, end the command silently, after its unfinished output has been removed."""
 
     @wraps(main)
     def wrapped(argv: Optional[Sequence[str]] = None) -> None:
         try:
             main(argv)
         except KeyboardInterrupt:
-            # By the signal itself: a shell then ends the loop or script that the command is in.
+            # Die by the signal itself, so that a shell also ends the loop or script around the
+            # command.
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGINT)
 

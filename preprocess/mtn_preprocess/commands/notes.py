@@ -18,7 +18,7 @@ def notes_of(command: str) -> Callable[[str], None]:
 
 
 def counted(items: Iterable[Item], what: str, say: Callable[[str], None]) -> Iterator[Item]:
-    """The items; how many there are is said now and then, and at the end."""
+    """Yield the items; report the count every `PROGRESS_EVERY` items and at the end."""
     number = 0
     for number, item in enumerate(items, 1):
         yield item

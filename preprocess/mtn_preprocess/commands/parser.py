@@ -1,9 +1,9 @@
-"""The parser of every command: argparse's, with `--version`."""
+"""The parser of every command: argparse with `--version`."""
 
 import argparse
 from typing import Any, Sequence
 
-# The whole project, or only what serves a bundle: both have the same version.
+# The whole project, or only the part that serves a bundle. Both have the same version.
 _DISTRIBUTIONS = ("mtn_fairseq", "mtn_serving")
 NOT_INSTALLED = "(not installed: run from a checkout)"
 
@@ -24,7 +24,7 @@ class _Version(argparse.Action):
 
 
 def version() -> str:
-    from importlib import metadata  # 40 ms, which only --version should take
+    from importlib import metadata  # takes 40 ms: import it only for --version
 
     for distribution in _DISTRIBUTIONS:
         try:

@@ -1,4 +1,4 @@
-"""How far a long piece of work is, and how long it will take, in lines on standard error."""
+"""Progress of long work and the time left, as lines on standard error."""
 
 import time
 from typing import Callable
@@ -7,11 +7,11 @@ EVERY = 10.0  # seconds
 
 
 class TimeLeft:
-    """Reports progress now and then, not at every step.
+    """Reports progress every `EVERY` seconds.
 
     Args:
         say: prints a line
-        clock: in seconds
+        clock: returns seconds
     """
 
     def __init__(
@@ -23,11 +23,11 @@ class TimeLeft:
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """Args:
-        what: the steps, as in "3 of 5 pairs"; steps of another name are timed anew
-        done: how many of them are done, at least one
+        what: the unit of the work, as in "3 of 5 pairs"; a new unit restarts the timing
+        done: how many units are done, at least one
         """
         now = self.clock()
-        if what != self.what:  # the first of them began when the last call was made
+        if what != self.what:  # its first unit began at the previous call
             self.what, self.started = what, self.called
         self.called = now
         if now - self.said < EVERY and done < total:

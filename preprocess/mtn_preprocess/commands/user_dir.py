@@ -1,4 +1,4 @@
-"""`mtn-user-dir`: where the plugin is, for `fairseq-train --user-dir "$(mtn-user-dir)" …`."""
+"""`mtn-user-dir`: print the plugin's folder, for `fairseq-train --user-dir "$(mtn-user-dir)" …`."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,7 +10,7 @@ from mtn_preprocess.files.standard_streams import standard_output
 
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
-    """Print the package's folder and nothing else: the output is pasted into a command line."""
+    """Print the package's folder and nothing else: the output goes into a command line."""
     CommandParser(
         prog="mtn-user-dir",
         description="Print the folder of mtn_fairseq, as fairseq's --user-dir wants it.",
@@ -22,9 +22,9 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
 
 
 def plugin_folder() -> Path:
-    """Looked for, not imported: that would import fairseq.
+    """Find the folder without importing the plugin, which would import fairseq.
 
-    Nor are links followed: fairseq compares the path with the one the package was imported by.
+    Symbolic links stay: fairseq compares the path with the one the package was imported from.
     """
     plugin = find_spec("mtn_fairseq")
     if plugin is None or plugin.origin is None:

@@ -1,4 +1,4 @@
-"""Who reads and sorts: DuckDB on one machine, Spark on many. Both run `row_query`."""
+"""The engines that read and sort: DuckDB on one machine, Spark on many. Both run `row_query`."""
 
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 
 class Engine:
-    """What an engine does."""
+    """The interface of an engine."""
 
     def checksums(self, log: Log) -> List[str]:
         """SHA-256 of each file of a log."""
         raise NotImplementedError
 
     def sessions(self, log: Log, rules: Rules, progress: Progress) -> Iterator[SessionBatch]:
-        """All sessions of a log, by user and start."""
+        """All sessions of a log, sorted by user and start."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Stop what was started."""
+        """Release the engine's resources."""
 
 
 @contextmanager
 def started_engine(settings: "Settings", scratch: Path) -> Iterator[Engine]:
-    """The engine that the settings ask for."""
+    """The engine named in the settings."""
     engine: Engine
     if settings.engine == "spark":
         from mtn_preprocess.engines.spark_engine import SparkEngine

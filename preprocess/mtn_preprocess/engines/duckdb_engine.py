@@ -1,4 +1,4 @@
-"""DuckDB: inside this process, on all cores, spilling to disk beyond its memory limit."""
+"""The DuckDB engine: in this process, on all cores, spilling to disk at its memory limit."""
 
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, Optional
@@ -16,9 +16,9 @@ from mtn_preprocess.sessions import SessionBatch, find_sessions
 from mtn_preprocess.text.display_forms import display_form
 from mtn_preprocess.text.typed_queries import QueryReader
 
-_ROWS = 1 << 19  # in a batch of sorted rows
+_ROWS = 1 << 19  # per batch of sorted rows
 
-_WORDS_OF_SQL = """
+_SQL_FUNCTIONS = """
 CREATE MACRO fields(t) AS string_split(t, chr(9));
 CREATE MACRO field(parts, n) AS parts[n];
 CREATE MACRO width(parts) AS len(parts);
@@ -36,12 +36,12 @@ CREATE MACRO seconds(t) AS moment_in_seconds(try_cast(t AS TIMESTAMP), t);
 
 
 class DuckDBEngine(Engine):
-    """Reads, sorts, and hands on sessions.
+    """Reads and sorts rows with DuckDB, and yields sessions.
 
     Args:
-        scratch: folder for what does not fit into memory
-        memory_limit: DuckDB's own, as `2GiB`; Python and the batches in flight come on top
-        threads: at most so many; all cores by default
+        scratch: folder for data that does not fit into memory
+        memory_limit: of DuckDB, such as `2GiB`; Python and the batches in flight need more
+        threads: maximum number; default: all cores
     """
 
     def __init__(
@@ -61,18 +61,18 @@ class DuckDBEngine(Engine):
             **({"threads": threads} if threads else {}),
         }
         try:
-            self._connection = duckdb.connect(config=settings)  # values, never parts of SQL
+            self._connection = duckdb.connect(config=settings)  # as values, never as parts of SQL
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]
             raise InputError(reason, "see --memory-limit and --threads") from None
-        for statement in filter(str.strip, _WORDS_OF_SQL.split(";")):
+        for statement in filter(str.strip, _SQL_FUNCTIONS.split(";")):
             self._connection.execute(statement)
 
     def checksums(self, log: Log) -> List[str]:
         return [log_lines.checksum(file.location) for file in log.files]
 
     def sessions(self, log: Log, rules: Rules, progress: Progress) -> Iterator[SessionBatch]:
-        """All sessions of a log, by user and start."""
+        """All sessions of a log, sorted by user and start."""
         functions = {
             "read_query": QueryReader(rules.text).__call__,
             "read_form": display_form,
@@ -87,7 +87,7 @@ class DuckDBEngine(Engine):
 
     def _sorted_rows(self, log: Log, rules: Rules, progress: Progress) -> Iterator[pa.RecordBatch]:
         failure: List[Exception] = []
-        lines = _remembering(_all_lines(log, progress), failure)
+        lines = _keep_error(_all_lines(log, progress), failure)
         self._connection.register(
             "lines", pa.RecordBatchReader.from_batches(log_lines.SCHEMA, lines)
         )
@@ -98,7 +98,7 @@ class DuckDBEngine(Engine):
                 query = row_query.rows_and_popularity("all_rows")
             yield from self._connection.sql(row_query.in_order(query)).to_arrow_reader(_ROWS)
         except Exception as error:
-            if failure:  # what went wrong in the reader, not what DuckDB made of it
+            if failure:  # the reader's own error, not DuckDB's version of it
                 raise failure[0] from None
             if isinstance(error, self._duckdb.OutOfMemoryException):
                 reason = str(error).splitlines()[0]
@@ -112,8 +112,8 @@ def _all_lines(log: Log, progress: Progress) -> Iterator[pa.RecordBatch]:
             yield from log_lines.read_lines(file.location, log.layout, watch)
 
 
-def _remembering(batches: Iterable, failure: List[Exception]) -> Iterator:
-    """The same batches; the error that ends them is kept."""
+def _keep_error(batches: Iterable, failure: List[Exception]) -> Iterator:
+    """Yield the same batches; keep the error that ends them."""
     try:
         yield from batches
     except log_lines.Damaged as error:

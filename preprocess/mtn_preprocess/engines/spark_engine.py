@@ -1,7 +1,7 @@
-"""Apache Spark: for logs that outgrow one machine. The same SQL, the same rules, the same bytes.
+"""The Spark engine, for logs too large for one machine. Same SQL, same rules, same bytes.
 
-Files are read where the workers are, one task a file; the log should be many files, or be on a disk
-that all workers see. Workers need Python, numpy and pyarrow; this package is sent to them.
+Workers read the files, one task per file. So the log should consist of many files on a disk that
+all workers can read. Workers need Python, numpy and pyarrow; Spark sends them this package.
 """
 
 import logging
@@ -24,7 +24,7 @@ from mtn_preprocess.sessions import SessionBatch
 from mtn_preprocess.text.display_forms import display_form
 from mtn_preprocess.text.typed_queries import QueryReader
 
-_WORDS_OF_SQL = [
+_SQL_FUNCTIONS = [
     "fields(t STRING) RETURNS ARRAY<STRING> RETURN split(t, chr(9))",
     "field(parts ARRAY<STRING>, n INT) RETURNS STRING RETURN get(parts, n - 1)",
     "width(parts ARRAY<STRING>) RETURNS INT RETURN size(parts)",
@@ -37,7 +37,7 @@ _WORDS_OF_SQL = [
 ]
 _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.parser.escapedStringLiterals": "true",  # a backslash is a backslash
+    "spark.sql.parser.escapedStringLiterals": "true",  # a backslash stays a backslash
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(1 << 17),
     "spark.ui.enabled": "false",
     "spark.log.level": "ERROR",
@@ -47,10 +47,10 @@ _FOUND = "who STRING, start BIGINT, queries ARRAY<STRING>, forms ARRAY<STRING>, 
 
 
 class SparkEngine(Engine):
-    """Sends the work to a Spark cluster.
+    """Runs the work on a Spark cluster.
 
     Args:
-        scratch: folder of this machine
+        scratch: folder on this machine
         master: `local[*]`, `spark://host:7077`, `yarn`, …
         memory_limit: of the driver
     """
@@ -64,7 +64,7 @@ class SparkEngine(Engine):
                 "pip install 'pyspark>=4.0' 'pandas>=2.2' 'pyarrow>=18' tqdm",
             ) from None
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        logging.getLogger("py4j").setLevel(logging.WARNING)  # fairseq lets all of INFO through
+        logging.getLogger("py4j").setLevel(logging.WARNING)  # fairseq enables INFO for every logger
         builder = SparkSession.builder.master(master).appName("log_to_sessions")
         settings = {**_SETTINGS, "spark.driver.memory": _java_size(memory_limit)}
         if master.startswith("local"):
@@ -82,7 +82,7 @@ class SparkEngine(Engine):
                 reason, "Java 17 or later must be installed; see --spark-master"
             ) from None
         self._spark.sparkContext.addPyFile(str(_zipped_package(scratch)))
-        for definition in _WORDS_OF_SQL:
+        for definition in _SQL_FUNCTIONS:
             self._spark.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION {definition}")
 
     def checksums(self, log: Log) -> List[str]:
@@ -103,7 +103,7 @@ class SparkEngine(Engine):
         if rules.min_users > 1:
             rows.persist().createOrReplaceTempView("all_rows")
             rows = self._spark.sql(row_query.rows_and_popularity("all_rows"))
-        # Ranges of users: no user is divided, and the partitions follow each other.
+        # Range partitions by user: no user is split, and the partitions are in order.
         parts = max(self._spark.sparkContext.defaultParallelism, rows.rdd.getNumPartitions())
         ordered = rows.repartitionByRange(parts, "who").sortWithinPartitions(*row_query.ORDER)
         found = ordered.mapInArrow(spark_worker.Finder(rules), _FOUND)
@@ -128,7 +128,7 @@ class SparkEngine(Engine):
 
 
 def _java_size(size: str) -> str:
-    """`2GiB` as Java says it: `2g`."""
+    """`2GiB` in Java's notation: `2g`."""
     match = re.fullmatch(r"([0-9]+) *([KMGT])(i?B)?", size, re.IGNORECASE)
     if not match:
         raise InputError(f"{size!r} is no size", "say --memory-limit as 512MiB or 2GiB")
@@ -136,7 +136,7 @@ def _java_size(size: str) -> str:
 
 
 def _zipped_package(folder: Path) -> Path:
-    """This package, to be sent to the workers."""
+    """This package as a zip file for the workers."""
     package = Path(__file__).parents[1]
     archive = folder / "mtn_preprocess.zip"
     with zipfile.ZipFile(archive, "w") as zipped:

@@ -1,8 +1,8 @@
-"""How commands read and write.
+"""Reading and writing of files by commands.
 
-json_file          JSON files of ours, whatever became of them
-result_file        a file by name: whole or not at all; links, pipes and devices stay what they are
-whole_folder       a folder that appears whole or not at all
-ownership          whose an unfinished file or folder is, and what killed runs left
+json_file          read this project's JSON files, even damaged ones
+result_file        write a file completely or not at all; links, pipes and devices are kept
+whole_folder       write a folder completely or not at all
+ownership          lock unfinished files and folders, and remove those of killed runs
 standard_streams   standard input and output
 """

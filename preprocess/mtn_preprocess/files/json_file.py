@@ -1,4 +1,4 @@
-"""Reads a JSON file of ours, whatever became of it since it was written."""
+"""Read a JSON file of this project, which may have been damaged since."""
 
 import json
 from pathlib import Path
@@ -6,19 +6,19 @@ from typing import Any, Union
 
 from mtn_preprocess.errors import InputError
 
-# Every count, seed and size that we write has fewer. A longer one is damage; and Python refuses
-# those of more than 4,300 digits (3.11), and cannot make a float of one of more than 308.
+# All our counts, seeds and sizes are shorter, so a longer number is damage. Python refuses numbers
+# of more than 4,300 digits (3.11) and cannot convert more than 308 digits to float.
 MAX_DIGITS = 30
 
 
 def read_json(path: Union[str, Path], remedy: str = "write it again") -> Any:
-    """What the file holds; the caller checks the types.
+    """The content of the file; the caller checks the types.
 
     Args:
-        remedy: for a damaged file
+        remedy: shown if the file is damaged
 
     Raises:
-        InputError: it cannot be read, or is no JSON
+        InputError: the file cannot be read or is not JSON
     """
     try:
         text = Path(path).read_text(encoding="utf-8")

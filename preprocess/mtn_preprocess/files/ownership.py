@@ -1,8 +1,8 @@
-"""Unfinished files and folders belong to a process, and what killed processes left to nobody.
+"""Unfinished files and folders are locked by their process; unlocked ones are leftovers.
 
-A run that is killed (SIGKILL, power cut) cannot tidy up. The next run for the same output does:
-whatever is unfinished is locked by its owner, and the lock ends with the owner, however it ended.
-A lock that is held elsewhere protects it; where nothing can be locked, nothing is removed.
+A killed run (SIGKILL, power cut) cannot clean up, so the next run for the same output does. The
+owner locks everything unfinished, and the lock ends with the owner, however the owner ends. A lock
+held by another process protects its file. Where locking is not possible, nothing is removed.
 """
 
 import os
@@ -18,26 +18,26 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-RANDOM = "[0-9a-f]{8}"  # the part of a name that is the owner's
+RANDOM = "[0-9a-f]{8}"  # the random part of a name
 
 
 @contextmanager
 def owned(
     parent: Path, start: str, end: str = "", create: Callable[[Path], object] = Path.mkdir
 ) -> Iterator[Path]:
-    """Something new, locked as long as this process needs it, then removed if still so named.
+    """Create a locked file or folder; remove it at the end if it still has this name.
 
-    Its name is random and not the number of this process: in containers, all have the same.
+    The name is random instead of the process ID, which is often the same in all containers.
 
     Args:
-        create: makes what has this name, or raises if there is such a name already
+        create: creates the path, or raises if it exists
     """
     while True:
         path = parent / f"{start}{uuid.uuid4().hex[:8]}{end}"
         create(path)
         try:
             with locked(path) as is_locked:
-                if is_locked is not False:  # else another run took it for a leftover meanwhile
+                if is_locked is not False:  # False: another run took it for a leftover
                     yield path
                     return
         finally:
@@ -45,10 +45,10 @@ def owned(
 
 
 def unowned(parent: Path, pattern: str) -> Iterator[Path]:
-    """What has such names and no owner any more, each locked while it is dealt with."""
+    """The paths that match and have no owner, each locked while the caller handles it."""
     try:
         names = sorted(name for name in os.listdir(parent) if re.fullmatch(pattern, name))
-    except OSError:  # there is no such folder yet, or its names may not be read
+    except OSError:  # the folder does not exist yet or is not readable
         names = []
     for name in names:
         with locked(parent / name) as is_locked:
@@ -57,7 +57,7 @@ def unowned(parent: Path, pattern: str) -> Iterator[Path]:
 
 
 def remove(path: Path) -> None:
-    """A file, or a folder with all that it holds; what cannot be removed stays."""
+    """Remove a file or a folder with its content; ignore what cannot be removed."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -67,12 +67,12 @@ def remove(path: Path) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[Optional[bool]]:
-    """Lock it. True: locked; False: another owner has it; None: it cannot be locked here."""
+    """Try to lock. True: locked; False: another owner has the lock; None: cannot be locked here."""
     with ExitStack() as stack:
         is_locked: Optional[bool] = None
         with suppress(OSError):
             descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-            stack.callback(os.close, descriptor)  # and the lock with it
+            stack.callback(os.close, descriptor)  # which also releases the lock
             is_locked = _lock(descriptor, path)
         if not path.exists():
             is_locked = False
@@ -86,5 +86,5 @@ def _lock(descriptor: int, path: Path) -> Optional[bool]:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    # The name may be another one's by now, or a link.
+    # The name may have become a link or belong to a new file.
     return os.path.samestat(os.fstat(descriptor), os.lstat(path))

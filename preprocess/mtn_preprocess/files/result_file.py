@@ -1,4 +1,4 @@
-"""The one way in which commands write a file by name, whatever that name leads to."""
+"""How all commands write a file, whether its name is a file, a link, a pipe or a device."""
 
 import errno
 import hashlib
@@ -17,12 +17,12 @@ _STREAMS = {1: "standard output", 2: "standard error"}
 
 
 def check_result_file(path: str, inputs: Iterable[Union[str, int]] = ()) -> None:
-    """Refuse what `open_result_file` could not write, or should not. Ask before long work.
+    """Refuse a path that `open_result_file` cannot or must not write. Call it before long work.
 
     Args:
         inputs: what the command reads: paths, or descriptors of open files
     """
-    with _refused_in_one_line(path):
+    with _as_input_error(path):
         if not path:
             raise FileNotFoundError(0, "no name")
         there = _status(path)
@@ -37,24 +37,26 @@ def check_result_file(path: str, inputs: Iterable[Union[str, int]] = ()) -> None
             raise PermissionError(0, "no permission")
     if any(_is_same(there, each) for each in inputs):
         raise InputError("one of the files to read", "name another file to write", path)
-    # A file that is replaced, or written twice at once, would lose the one or the other.
+    # Replacing this file, or writing it twice at once, would lose one of the outputs.
     for descriptor, stream in _STREAMS.items():
         if stat.S_ISREG(there.st_mode) and _is_same(there, descriptor):
             raise InputError(f"{stream} goes there, too", "name another file to write", path)
 
 
 def write_result_file(path: str, content: Union[str, bytes]) -> None:
-    """A short one, all at once; text is UTF-8."""
+    """Write short content at once; text becomes UTF-8."""
     with open_result_file(path) as stream:
         stream.write(content.encode("utf-8") if isinstance(content, str) else content)
 
 
 @contextmanager
 def open_result_file(path: str) -> Iterator[BinaryIO]:
-    """A file appears under its name only when complete: nothing of it is left when the caller
-    raises. A link stays, and what it leads to is replaced, and keeps its mode and owner. A pipe or
-    a device is written into."""
-    with _refused_in_one_line(path):
+    """The file appears under its name only when complete; if the caller raises, nothing is left.
+
+    A link stays: its target is replaced and keeps its mode and owner. A pipe or a device is written
+    to directly.
+    """
+    with _as_input_error(path):
         there = _status(path)
         if there is not None and not stat.S_ISREG(there.st_mode):
             with open(path, "wb") as stream:
@@ -69,7 +71,7 @@ def open_result_file(path: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _refused_in_one_line(path: str) -> Iterator[None]:
+def _as_input_error(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -82,9 +84,9 @@ def _refused_in_one_line(path: str) -> Iterator[None]:
 
 @contextmanager
 def _partial(path: str) -> Iterator[Path]:
-    """A new file beside what a link leads to, gone at the end, like those that killed runs left.
+    """A new file beside the link's target, removed at the end; also removes killed runs' leftovers.
 
-    Its name is short, since that of the file itself may be as long as names can be.
+    Its name is short because the file's own name may already have the maximum length.
     """
     place = Path(os.path.realpath(path))
     name = f".partial-{hashlib.sha256(os.fsencode(place.name)).hexdigest()[:8]}-"
@@ -96,16 +98,16 @@ def _partial(path: str) -> Iterator[Path]:
 
 
 def _give_mode_and_owner(partial: Path, there: os.stat_result) -> None:
-    """Those of the file to be replaced, as far as one may: only root gives files away."""
+    """Copy mode and owner of the file to be replaced; only root may change owners."""
     if hasattr(os, "chown"):  # not on Windows
         with suppress(OSError):
             os.chown(partial, there.st_uid, there.st_gid)
-    with suppress(OSError):  # some file systems know no modes
+    with suppress(OSError):  # some file systems have no modes
         partial.chmod(stat.S_IMODE(there.st_mode))
 
 
 def _status(path: Union[str, int]) -> Optional[os.stat_result]:
-    """Of what a link leads to; None if nothing is there."""
+    """The status of the path or its link target; None if it does not exist."""
     try:
         return os.stat(path)
     except FileNotFoundError:
@@ -115,6 +117,6 @@ def _status(path: Union[str, int]) -> Optional[os.stat_result]:
 def _is_same(there: os.stat_result, other: Union[str, int]) -> bool:
     try:
         found = _status(other)
-    except OSError:  # whoever reads it says what is wrong with it
+    except OSError:  # the code that reads it reports the error
         return False
     return found is not None and os.path.samestat(there, found)

@@ -1,4 +1,4 @@
-"""Standard input and output as every command here uses them: UTF-8, closed or full in one line."""
+"""Standard input and output for all commands: UTF-8, with one-line errors if closed or full."""
 
 import os
 import sys
@@ -12,12 +12,12 @@ from mtn_preprocess.files.result_file import DISK_FULL
 
 @contextmanager
 def standard_output(line_by_line: bool = False) -> Iterator[TextIO]:
-    """Text is UTF-8, whatever the terminal is set to; `… | head` ends the command in silence, a
-    full disk with one line.
+    """UTF-8 output, whatever the terminal's encoding. `… | head` ends the command silently; a full
+    disk ends it with a one-line error.
 
     Args:
-        line_by_line: write each line whole and at once, for commands whose standard error people
-            send to the same file: a log message in the middle of a line would damage it
+        line_by_line: write each line at once, for commands whose standard error often goes to
+            the same file: a log message in the middle of a line would corrupt it
     """
     if sys.stdout is None:
         raise InputError("standard output is closed", "leave it open, or send it to a file")
@@ -30,29 +30,29 @@ def standard_output(line_by_line: bool = False) -> Iterator[TextIO]:
         "w",
         buffering=1 if line_by_line else -1,
         encoding="utf-8",
-        errors="surrogateescape",  # a name that the terminal cannot spell: its bytes as they are
+        errors="surrogateescape",  # write undecodable file names as their original bytes
         newline="\n",
         closefd=False,
     ) as out:
         try:
             yield out
             out.flush()
-        except BrokenPipeError:  # whoever read it has seen enough
-            _write_no_more(descriptor)
+        except BrokenPipeError:  # the reader has closed the pipe
+            _discard_rest(descriptor)
             raise SystemExit(1) from None
         except OSError as error:
             if error.errno not in DISK_FULL:
                 raise
-            _write_no_more(descriptor)
+            _discard_rest(descriptor)
             reason = f"not all could be written ({error.strerror})"
             raise InputError(reason, "make room, and run it again") from None
 
 
 def standard_input(errors: str = "strict") -> TextIO:
-    """UTF-8, whatever the terminal is set to; closing it leaves standard input itself open.
+    """UTF-8 input, whatever the terminal's encoding; closing it leaves standard input open.
 
     Args:
-        errors: what becomes of bytes that are no UTF-8, as `open` takes it
+        errors: how to handle bytes that are not UTF-8, as for `open`
     """
     if sys.stdin is None:
         raise InputError("standard input is closed", "leave it open, or give it a file", "-")
@@ -65,13 +65,13 @@ def standard_input(errors: str = "strict") -> TextIO:
 
 
 def _descriptor(stream: TextIO) -> Optional[int]:
-    """None for the output of a notebook, which takes text as it is."""
+    """The file descriptor; None in a notebook, whose output takes text directly."""
     try:
         return stream.fileno()
     except UnsupportedOperation:
         return None
 
 
-def _write_no_more(descriptor: int) -> None:
-    """What Python still wants to write when it ends goes nowhere, and raises no more."""
+def _discard_rest(descriptor: int) -> None:
+    """Discard what Python still flushes at exit, so that it raises no second error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)

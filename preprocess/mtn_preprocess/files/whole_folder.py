@@ -1,6 +1,6 @@
-"""A folder that appears whole or not at all, and scratch folders; standard library only.
+"""Folders that appear complete or not at all, and scratch folders; standard library only.
 
-What a killed run leaves of them, the next run for the same output removes: see `ownership`.
+The next run for the same output removes what a killed run left; see `ownership`.
 """
 
 import hashlib
@@ -19,46 +19,46 @@ PARTIAL, OLD = ".partial", ".old"
 
 @contextmanager
 def written_whole(place: Path, check: Callable[[], None]) -> Iterator[Path]:
-    """A folder to write into, which is renamed to `place` when complete.
+    """A folder to write into, renamed to `place` when complete.
 
-    An older folder gives way, and is still there if anything goes wrong. Its mode is kept.
+    An older folder is replaced, keeps its mode, and is restored if anything fails.
 
     Args:
-        place: absolute
-        check: raises if what is at `place` must stay; called just before the folder is renamed
+        place: absolute path
+        check: raises if `place` must not be replaced; called just before the renaming
     """
     remove_leftovers(place)
     with _existing(place.parent), owned(place.parent, f".{place.name}.", PARTIAL) as partial:
-        if place.is_dir():  # perhaps closed to others: so is what is being written
+        if place.is_dir():  # copy its mode: it may be closed to others
             partial.chmod(stat.S_IMODE(place.stat().st_mode) | stat.S_IRWXU)
         yield partial
         check()
         old = partial.with_suffix(OLD)
-        with locked(place):  # also under its other name: it is not a leftover yet
+        with locked(place):  # the lock outlasts the renaming: the old folder is no leftover yet
             try:
                 if place.exists():
                     place.rename(old)
                 partial.rename(place)
             finally:
-                if old.exists() and not place.exists():  # whatever came between, also Ctrl-C
+                if old.exists() and not place.exists():  # any failure in between, also Ctrl-C
                     old.rename(place)
                 shutil.rmtree(old, ignore_errors=True)
 
 
 @contextmanager
 def scratch(parent: Path, place: Path) -> Iterator[Path]:
-    """A folder in `parent` for what does not fit into memory, removed at the end.
+    """A folder in `parent` for data that does not fit into memory, removed at the end.
 
     Args:
-        place: the output that it serves; what killed runs for the same output left, here or beside
-            it, is removed first
+        place: the output it belongs to; leftovers of killed runs for the same output are removed
+            first, from `parent` and from the output's folder
     """
-    output = Path(os.path.realpath(place))  # one output, however it is called
+    output = Path(os.path.realpath(place))  # one name per output, whatever the path
     name = f".scratch-{hashlib.sha256(os.fsencode(output)).hexdigest()[:8]}-"
     for folder in (parent, output.parent):
         for path in unowned(folder, re.escape(name) + RANDOM):
             shutil.rmtree(path, ignore_errors=True)
-    # Only for this user: it may hold queries.
+    # Readable by this user only: it may hold queries.
     with _existing(parent), owned(parent, name, create=lambda path: path.mkdir(0o700)) as folder:
         yield folder
 
@@ -66,8 +66,7 @@ def scratch(parent: Path, place: Path) -> Iterator[Path]:
 def remove_leftovers(place: Path) -> None:
     """Remove what killed runs left beside `place`.
 
-    A run that was killed between its two renames left nothing at `place`, only the older folder
-    under another name: that one is put back.
+    A run killed between its two renames left only the older folder under another name: restore it.
     """
     name = rf"\.{re.escape(place.name)}\.{RANDOM}"
     for path in unowned(place.parent, f"{name}({re.escape(PARTIAL)}|{re.escape(OLD)})"):
@@ -80,7 +79,7 @@ def remove_leftovers(place: Path) -> None:
 
 
 def foreign_names(folder: Path, ours: Collection[str]) -> List[str]:
-    """What is in the folder besides files of these names; folders end with a slash."""
+    """The names in the folder that are not files named in `ours`; folders end with a slash."""
     return sorted(
         each.name + "/" * each.is_dir()
         for each in folder.iterdir()
@@ -90,7 +89,7 @@ def foreign_names(folder: Path, ours: Collection[str]) -> List[str]:
 
 @contextmanager
 def _existing(folder: Path) -> Iterator[None]:
-    """Create a folder if need be; what was created and is empty at the end is removed."""
+    """Create the folder if needed; at the end, remove created folders that are empty."""
     made = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         if made:

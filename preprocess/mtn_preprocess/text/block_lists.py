@@ -1,7 +1,7 @@
-"""Words, phrases and patterns that no query may have: a file with one entry per line.
+"""Words, phrases and patterns that no query may contain: a file with one entry per line.
 
 # a comment
-a phrase          blocked wherever it stands as whole words
+a phrase          blocked anywhere, as whole words
 /ba+d/            a regular expression, searched in the normalised query
 """
 
@@ -15,10 +15,10 @@ from mtn_preprocess.text.typed_queries import QueryReader, normalise
 
 
 def read_block_list(path: Path, flag: str = "--block-list") -> Tuple[str, ...]:
-    """The entries.
+    """Read the entries.
 
     Args:
-        flag: by which the file was given, for messages
+        flag: the flag that named the file, for messages
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
@@ -35,18 +35,18 @@ def read_block_list(path: Path, flag: str = "--block-list") -> Tuple[str, ...]:
                 re.compile(entry[1:-1])
             except re.error as error:
                 raise InputError(f"bad pattern ({error})", "correct it", path, number) from None
-        elif not normalise(entry):  # whatever the character rule: letters stay with all
+        elif not normalise(entry):  # with any character rule: all of them keep letters
             raise InputError("no word in this entry", "queries have none such", path, number)
         entries.append(entry)
     return tuple(entries)
 
 
 def block_list(entries: Iterable[str], characters: str = AOL) -> Callable[[str], bool]:
-    """Whether a query is blocked.
+    """A function that returns whether a query is blocked.
 
     Args:
-        entries: words or phrases, blocked wherever they stand as whole words, and regular
-            expressions between slashes, searched in the normalised query
+        entries: words or phrases, blocked anywhere as whole words, and regular expressions between
+            slashes, searched in the normalised query
         characters: the character rule of the queries
     """
     entries = list(entries)

@@ -1,4 +1,4 @@
-"""The file of a dictionary, as `fairseq-preprocess` writes it: one word and its count per line."""
+"""Read a dictionary file as written by `fairseq-preprocess`: one word and its count per line."""
 
 import re
 from pathlib import Path
@@ -7,19 +7,18 @@ from typing import Iterable, List
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.text_checks import numbered_lines
 
-SYMBOLS = ("<s>", "<pad>", "</s>", "<unk>")  # fairseq's own, which are not in the file
+SYMBOLS = ("<s>", "<pad>", "</s>", "<unk>")  # fairseq's own symbols, not in the file
 _COUNT = re.compile(r"-?\d{1,18}")
-_OVERWRITE = "#fairseq:overwrite"  # fairseq's, for a word that replaces an earlier one
+_OVERWRITE = "#fairseq:overwrite"  # fairseq's flag for a word that replaces an earlier one
 _REBUILD = "give a dictionary that fairseq-preprocess wrote, or run it again"
 
 
 def read_words(path: Path, known: Iterable[str] = SYMBOLS) -> List[str]:
-    """The words of the file, in order; an error if it is not one word and its count per line, or
-    has a word twice.
+    """The words of the file, in order; raises for malformed lines and repeated words.
 
     Args:
         path: the file
-        known: words that the dictionary has before it is read
+        known: words in the dictionary before it is read
     """
     seen, words = set(known), []
     try:

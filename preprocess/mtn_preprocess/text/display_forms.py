@@ -1,8 +1,8 @@
-"""How queries are shown: the way most people typed them, from a file beside the prepared text.
+"""How queries are shown: as most people typed them, from a file beside the prepared text.
 
     www ebay com	www.ebay.com
 
-Only queries that most people typed in another way than the text has them are in it.
+The file lists only queries that most people typed differently from the text.
 """
 
 from pathlib import Path
@@ -16,14 +16,14 @@ NAME = "display.tsv"
 
 
 def display_form(typed: str) -> str:
-    """What was typed, as it may be shown: in lower case; "" if it has invisible characters."""
+    """Typed text as it may be shown, in lower case; "" if it has invisible characters."""
     form = in_lower_case(typed)
     return form if form.isprintable() else ""
 
 
 def write_forms(folder: Path, forms: Iterable[Tuple[str, str]]) -> None:
     """Args:
-    forms: a query and how it is shown, each
+    forms: pairs of a query and its displayed form
     """
     with open(folder / NAME, "w", encoding="utf-8", newline="\n") as file:
         for query, form in forms:
@@ -31,7 +31,7 @@ def write_forms(folder: Path, forms: Iterable[Tuple[str, str]]) -> None:
 
 
 def read_forms(folder: Path) -> Dict[str, str]:
-    """How queries of the text in a folder are shown; none where there is no such file."""
+    """The displayed forms of the queries in a folder's text; empty if there is no such file."""
     path = Path(folder) / NAME
     forms: Dict[str, str] = {}
     for number, line in numbered_lines(path) if path.exists() else ():

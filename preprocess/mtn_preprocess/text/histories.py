@@ -1,8 +1,8 @@
-"""The past of a person: the sessions that had ended before the session in progress began.
+"""A person's history: the sessions that had ended before the current session began.
 
     paris <session> cheap flights <q> cheap flights to paris
 
-A history stands in `PREFIX.history`, where line n belongs to pair n, or in front of a session.
+A history is in line n of `PREFIX.history`, for pair n, or in front of a session.
 """
 
 from pathlib import Path
@@ -16,12 +16,12 @@ from mtn_preprocess.text.word_pieces import decode_pieces
 
 
 def read_histories(prefix: str) -> Optional[Iterator[List[List[str]]]]:
-    """For each pair the earlier sessions of the same person, oldest first, each a list of queries.
+    """For each pair, the same person's earlier sessions, oldest first, each a list of queries.
 
-    Word pieces are put together to words. A reader of pairs must check that both end together.
+    Word pieces are joined into words. The caller must check that pairs and histories end together.
 
     Returns:
-        None where there is no `PREFIX.history`
+        None if there is no `PREFIX.history`
     """
     path = Path(f"{prefix}.history")
     return _histories(path) if path.is_file() else None
@@ -29,7 +29,7 @@ def read_histories(prefix: str) -> Optional[Iterator[List[List[str]]]]:
 
 def _histories(path: Path) -> Iterator[List[List[str]]]:
     for number, line in session_lines(path):
-        if not line.strip():  # nothing is known of this person
+        if not line.strip():  # no history for this pair
             yield []
             continue
         earlier, last = split_history(decode_pieces(line))
@@ -40,9 +40,9 @@ def _histories(path: Path) -> Iterator[List[List[str]]]:
 
 
 def split_history(line: str) -> Tuple[List[List[str]], List[str]]:
-    """The earlier sessions of a line, oldest first, and the queries of its session in progress.
+    """The earlier sessions of a line, oldest first, and the queries of its current session.
 
-    Separators of all levels above the query's end a session. An empty query is "".
+    Every separator above the query level ends a session. An empty query is "".
     """
     sessions: List[List[List[str]]] = [[[]]]
     for word in line.split():
@@ -57,9 +57,9 @@ def split_history(line: str) -> Tuple[List[List[str]], List[str]]:
 
 
 def histories_of(prefix: str, pairs: Sequence[Pair]) -> Iterator[List[List[str]]]:
-    """The earlier sessions of each pair, from `PREFIX.history`; without it, from the source itself.
+    """The earlier sessions of each pair, from `PREFIX.history` or, without it, from the source.
 
-    Histories are long. So the file is read twice, and never kept: once to check all of it.
+    Histories are too large to keep in memory, so the file is read twice: first to count its lines.
     """
     found = read_histories(prefix)
     again = read_histories(prefix)

@@ -1,4 +1,4 @@
-"""Sessions of tokens that are larger than a model, made to fit its `--level-sizes`."""
+"""Cut sessions of tokens that are too large for a model to its `--level-sizes`."""
 
 from typing import List, Sequence, Union
 
@@ -6,10 +6,10 @@ from typing import List, Sequence, Union
 def fit(
     line: Sequence[int], separators: Sequence[int], sizes: Sequence[int], max_tokens: int
 ) -> List[int]:
-    """The line cut to the sizes of each level and to `max_tokens` in all.
+    """The line cut to the sizes of each level and to `max_tokens` in total.
 
-    The oldest queries and sessions go first, always whole, the query in progress last of all. A
-    query that is too long by itself keeps its first words, and its end.
+    The oldest queries and sessions are dropped first and whole, the current query last. A single
+    query that is too long keeps its first tokens and its end token.
     """
     levels = min(len(sizes), len(separators) + 1)
     units = _nest(list(line), separators[: levels - 1])

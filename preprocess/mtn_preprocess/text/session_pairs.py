@@ -13,7 +13,7 @@ from mtn_preprocess.text.word_pieces import decode_pieces
 class Pair(NamedTuple):
     """One line of both files."""
 
-    source: str  # as it was written, with its history
+    source: str  # as written, including its history
     next_query: str
 
     def queries(self) -> List[str]:
@@ -42,5 +42,5 @@ def read_pairs(prefix: str) -> Iterator[Pair]:
 
 
 def read_pairs_in_words(prefix: str) -> Iterator[Pair]:
-    """The same, with word pieces put together to words."""
+    """The same, with word pieces joined into words."""
     return (Pair(*map(decode_pieces, pair)) for pair in read_pairs(prefix))

@@ -1,8 +1,9 @@
-"""The session text format: tokens separated by spaces, units by one separator a level.
+"""The session text format: tokens separated by spaces, units by one separator per level.
 
     cheap flights <q> cheap flights to paris <session> paris hotels
 
-is a history of two sessions, of two queries and one. No torch here: preparation scripts use it too.
+is a history of two sessions, with two queries and one query. Preparation scripts use this
+module, so it does not import torch.
 """
 
 import re
@@ -11,25 +12,25 @@ from typing import Container, Iterable, List, Optional
 QUERY_SEPARATOR = "<q>"
 SESSION_SEPARATOR = "<session>"
 
-# What fairseq or this format reads as a symbol. A searcher may have typed the same characters.
-_FAIRSEQS = r"<s>|<pad>|</s>|<unk>|madeupword\d{4}"  # these never stand in text, but escaped
+# Symbols of fairseq and of this format. A searcher may have typed the same characters.
+_FAIRSEQ_SYMBOLS = r"<s>|<pad>|</s>|<unk>|madeupword\d{4}"  # in text only when escaped
 _SEPARATORS = r"<q>|<session>|<unit\d+>"
-_RESERVED = re.compile(rf"\\*({_FAIRSEQS}|{_SEPARATORS})\Z")
-_SYMBOL = re.compile(rf"(?<!\S)(?:{_FAIRSEQS})(?!\S)")
+_RESERVED = re.compile(rf"\\*({_FAIRSEQ_SYMBOLS}|{_SEPARATORS})\Z")
+_SYMBOL = re.compile(rf"(?<!\S)(?:{_FAIRSEQ_SYMBOLS})(?!\S)")
 
-# Nobody types these or sees them: some editors leave a byte order mark, damaged files have NUL.
+# Invisible: some editors write a byte order mark, and damaged files contain NUL.
 BYTE_ORDER_MARK, NUL = "\ufeff", "\0"
 
 
 def separator(level: int) -> str:
-    """The token between two units of a level: 1 for queries, 2 for sessions, 3 for what follows."""
+    """The separator between two units of a level: 1 for queries, 2 for sessions, then above."""
     if level < 1:
         raise ValueError(f"levels with a separator start at 1, not {level}")
     return {1: QUERY_SEPARATOR, 2: SESSION_SEPARATOR}.get(level, f"<unit{level}>")
 
 
 def escape(word: str) -> str:
-    r"""Make a typed word safe: `<q>` becomes `\<q>`, a typed `\<q>` becomes `\\<q>`."""
+    r"""Escape a typed word if needed: `<q>` becomes `\<q>`, a typed `\<q>` becomes `\\<q>`."""
     return "\\" + word if _RESERVED.match(word) else word
 
 
@@ -39,25 +40,25 @@ def unescape(word: str) -> str:
 
 
 def find_separator(line: str, known: Container[str]) -> Optional[str]:
-    """The first separator of a line of the format that is none of the known ones."""
-    if "<" not in line:  # nearly all lines of one query
+    """The first separator in a line that is not among the known ones."""
+    if "<" not in line:  # most lines of one query
         return None
     return next((word for word in line.split() if is_separator(word) and word not in known), None)
 
 
 def find_symbol(line: str) -> Optional[str]:
-    """The first word of a line of the format that fairseq would read as one of its symbols."""
+    """The first word in a line that fairseq would read as one of its symbols."""
     found = _SYMBOL.search(line)
     return found and found.group()
 
 
 def escape_symbols(line: str, separators: Optional[Container[str]] = None) -> str:
-    r"""Make a line safe that somebody typed in the format: its separators stay, `<pad>` is escaped.
+    r"""Escape fairseq's symbols in a line typed in the format: `<pad>` is escaped, separators stay.
 
-    Words that are escaped already stay too, so a line of prepared text is not changed.
+    Escaped words also stay, so a line of prepared text does not change.
 
     Args:
-        separators: those that stay, if not all: what else looks like one was typed as a word
+        separators: those to keep, if not all; other separators were typed as words
     """
     line = _SYMBOL.sub(r"\\\g<0>", line)
     if separators is None or find_separator(line, separators) is None:
@@ -74,17 +75,17 @@ def without_unseen(text: str) -> str:
 
 
 def encode_query(text: str) -> str:
-    """One query as its line of the format; what was typed never becomes a symbol."""
+    """One query as a line of the format; typed text never becomes a symbol."""
     return " ".join(escape(word) for word in text.split())
 
 
 def decode_query(line: str) -> str:
-    """What was typed, from its line of the format."""
+    """The typed text of a query's line."""
     return " ".join(unescape(word) for word in line.split())
 
 
 def join_units(units: Iterable[str], level: int) -> str:
-    """Units of one level, each already a line of the format, as one unit of the level above."""
+    """Join units of one level, each a line of the format, into one unit of the level above."""
     return f" {separator(level)} ".join(units)
 
 
@@ -94,21 +95,21 @@ def split_units(line: str, level: int) -> List[str]:
 
 
 def last_session(line: str) -> str:
-    """The session in progress: what follows the last separator above the query level."""
+    """The current session: what follows the last separator above the query level."""
     words = line.split()
     above = [i for i, word in enumerate(words) if word != QUERY_SEPARATOR and is_separator(word)]
     return " ".join(words[above[-1] + 1 :] if above else words)
 
 
 def queries_of(line: str) -> List[str]:
-    """The queries of the session in progress; a history before it is not looked at."""
+    """The queries of the current session, without any history before it."""
     return split_units(last_session(line), level=1)
 
 
 def without_open_query(line: str) -> str:
-    """A line without the separators at its end, behind which nothing was typed yet.
+    """A line without trailing separators, after which nothing was typed yet.
 
-    A line of separators alone keeps one of them: it is no session.
+    A line of separators alone keeps one of them: it is not a session.
     """
     words = line.split()
     while len(words) > 1 and is_separator(words[-1]):
@@ -117,5 +118,5 @@ def without_open_query(line: str) -> str:
 
 
 def is_separator(word: str) -> bool:
-    # Nearly all words are told by their first character, which is several times as fast.
+    # The first character decides for nearly all words, which is several times as fast.
     return word.startswith("<") and re.fullmatch(_SEPARATORS, word) is not None

@@ -1,4 +1,4 @@
-"""Look for what cannot be learned from, in text that is about to be binarised."""
+"""Check text for invalid content before it is binarised."""
 
 from pathlib import Path
 from typing import Container, Iterator, Tuple
@@ -16,7 +16,7 @@ from mtn_preprocess.text.session_text import (
 _NO_PAIRS = "check the filters of the preparation"
 _UTF8 = "save it as UTF-8, for example with `iconv -f latin1 -t utf-8`"
 
-# Characters that no line may have: why, and what to do.
+# Characters that no line may contain: reason and remedy.
 _REFUSED = {
     "\r": (
         "a carriage return within the line, where fairseq would start a new one",
@@ -31,7 +31,7 @@ _REFUSED = {
 
 
 def numbered_lines(path: Path) -> Iterator[Tuple[int, str]]:
-    """Lines with their numbers; an error with file and line where they are not plain UTF-8."""
+    """Lines with their numbers; raises with file and line if one is not plain UTF-8."""
     if not path.is_file():
         raise InputError("no such file", "check the path, or run the preparation first", path)
     with open(path, "rb") as stream:
@@ -48,17 +48,17 @@ def numbered_lines(path: Path) -> Iterator[Tuple[int, str]]:
 
 
 def session_lines(path: Path) -> Iterator[Tuple[int, str]]:
-    """`numbered_lines` of session text: no word of it is a symbol of fairseq."""
+    """`numbered_lines` of session text; raises if a word is a fairseq symbol."""
     for number, line in numbered_lines(path):
         _check_symbols(line, path, number)
         yield number, line
 
 
 def check_text(path: Path, separators: Container[str]) -> None:
-    """Refuse text that is not to be binarised, whether of sessions or of next queries.
+    """Refuse text, of sessions or next queries, that must not be binarised.
 
     Args:
-        separators: those of the dictionary
+        separators: the separators in the dictionary
     """
     number = 0
     for number, line in session_lines(path):
@@ -87,14 +87,14 @@ def _check_symbols(line: str, path: Path, number: int) -> None:
 
 
 def check_session(line: str, path: Path, number: int) -> None:
-    """Refuse a source line that has no query, an empty one, or a symbol of fairseq."""
+    """Refuse a source line that has no query, an empty query, or a fairseq symbol."""
     _check_symbols(line, path, number)
     words = line.split()
     if not words:
         raise InputError("empty line", "a source line needs at least one query", path, number)
     if all(map(is_separator, words)):
         raise InputError("only separators", "remove the line from both files", path, number)
-    # A query is empty when a separator stands first, last, or behind another one.
+    # A query is empty where a separator is first, last, or after another separator.
     empty_before = [
         is_separator(word) and (i == 0 or is_separator(words[i - 1]))
         for i, word in enumerate(words)
@@ -106,7 +106,7 @@ def check_session(line: str, path: Path, number: int) -> None:
 
 
 def check_next_query(line: str, path: Path, number: int) -> None:
-    """Refuse a target line that is not one query, or has a symbol of fairseq."""
+    """Refuse a target line that is not exactly one query, or has a fairseq symbol."""
     _check_symbols(line, path, number)
     words = line.split()
     if not words:

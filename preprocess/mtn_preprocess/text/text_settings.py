@@ -1,8 +1,8 @@
-"""How typed text was turned into queries: settings that travel with everything made from them.
+"""The settings that turned typed text into queries, copied to everything made from that text.
 
 `mtn-log-to-sessions` writes them beside the prepared text, `fairseq-preprocess` copies them beside
-the dictionary, and count tables and rankers have them in their headers. So what is typed later is
-read as the training text was, and parts of different text are not used together.
+the dictionary, and count tables and rankers have them in their headers. So text typed later is read
+in the same way as the training text, and parts made from different text are not combined.
 """
 
 import json
@@ -12,26 +12,26 @@ from typing import Any, Iterable, NamedTuple, Optional, Tuple
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.json_file import read_json
 
-NAME = "text.json"  # lies beside the text, and beside the dictionary
+NAME = "text.json"  # beside the text, and beside the dictionary
 AOL, SYMBOLS = CHARACTERS = ("aol", "symbols")  # character rules, see `typed_queries.normalise`
 
 
 class TextSettings(NamedTuple):
-    """What `typed_queries.QueryReader` needs to know."""
+    """The settings of `typed_queries.QueryReader`."""
 
     characters: str = AOL
     mask_numbers: bool = False  # successive words of digits become one `<number>`
     mask_emails: bool = False  # an e-mail address becomes `<email>`
 
     def flags(self) -> str:
-        """As they are given to mtn-log-to-sessions."""
+        """The settings as flags of mtn-log-to-sessions."""
         masks = {"--mask-numbers": self.mask_numbers, "--mask-emails": self.mask_emails}
         given = [flag for flag, is_set in masks.items() if is_set]
         return " ".join([f"--characters {self.characters}", *given])
 
 
 DEFAULT = TextSettings()
-SettingsOf = Tuple[Path, Optional[TextSettings]]  # the file of a part, and what it says
+SettingsOf = Tuple[Path, Optional[TextSettings]]  # the file of a part, and its settings
 
 
 def write_settings(folder: Path, settings: TextSettings) -> None:
@@ -40,37 +40,37 @@ def write_settings(folder: Path, settings: TextSettings) -> None:
 
 
 def read_settings(folder: Path) -> Optional[TextSettings]:
-    """Those of the text or dictionary in a folder; None for text of other makers, or older."""
+    """The settings of the text or dictionary in a folder; None for foreign or older text."""
     path = Path(folder) / NAME
     if not path.exists():
         return None
-    return settings_of(read_json(path, _AGAIN), path)
+    return settings_of(read_json(path, _REMEDY), path)
 
 
 def settings_of(fields: Any, path: Path) -> Optional[TextSettings]:
-    """From JSON; None where there were none.
+    """Parse settings from JSON; None if there are none.
 
     Args:
-        path: the file that has them, for messages
+        path: the file with the settings, for messages
     """
     if fields is None:
         return None
     expected = TextSettings()._asdict()
     if not isinstance(fields, dict) or fields.keys() != expected.keys():
-        raise InputError("no settings of prepared text that this version knows", _AGAIN, path)
+        raise InputError("no settings of prepared text that this version knows", _REMEDY, path)
     if any(type(fields[name]) is not type(value) for name, value in expected.items()):
-        raise InputError("damaged settings of prepared text", _AGAIN, path)
+        raise InputError("damaged settings of prepared text", _REMEDY, path)
     if fields["characters"] not in CHARACTERS:
         reason = f"{fields['characters']!r} is none of the character rules {', '.join(CHARACTERS)}"
-        raise InputError(reason, _AGAIN, path)
+        raise InputError(reason, _REMEDY, path)
     return TextSettings(**fields)
 
 
 def agreed_settings(parts: Iterable[SettingsOf]) -> Optional[TextSettings]:
-    """Those of all parts that have some; None if none has. Parts of different text are refused.
+    """The settings that all parts share; None if no part has any. Raises if they differ.
 
     Args:
-        parts: the file that has the settings of a part, and these
+        parts: the file of each part, and its settings
     """
     known = [(path, settings) for path, settings in parts if settings is not None]
     if not known:
@@ -87,4 +87,4 @@ def agreed_settings(parts: Iterable[SettingsOf]) -> Optional[TextSettings]:
     return agreed
 
 
-_AGAIN = "prepare the text again, and what was made from it"
+_REMEDY = "prepare the text again, and what was made from it"

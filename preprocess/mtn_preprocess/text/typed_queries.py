@@ -1,7 +1,7 @@
-"""What a searcher typed, as a query of the session text format.
+"""Turn typed text into a query of the session text format.
 
-`QueryReader` is the one way from typed text to a query: for the log that is prepared, and for what
-people type when they are given suggestions.
+`QueryReader` is the only way from typed text to a query, both for the log that is prepared and for
+text typed to get suggestions.
 """
 
 import re
@@ -10,16 +10,16 @@ from typing import Dict, List
 
 from mtn_preprocess.text.text_settings import AOL, DEFAULT, SYMBOLS, TextSettings
 
-NUMBER, EMAIL = "<number>", "<email>"  # no typed word can be these: `<` and `>` become spaces
+NUMBER, EMAIL = "<number>", "<email>"  # never typed words: `<` and `>` become spaces
 
-# What fairseq reads as a symbol, of all that a normalised word can be; escaped as the session text
-# format does it (mtn_preprocess.text.session_text).
+# The only fairseq symbol that a normalised word can be; escaped as in the session text format
+# (mtn_preprocess.text.session_text).
 _SYMBOL = re.compile(r"madeupword\d{4}")
 _EMAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@.]+")
 
-# The rule `symbols`: these are part of a word where it has them as below, and spaces elsewhere.
+# The rule `symbols`: these belong to a word in the positions below, and are spaces elsewhere.
 KEPT_SYMBOLS = "+#.'&-"
-_SAME = {"\u2019": "'", "\u2010": "-", "\u2011": "-"}  # as some keyboards and editors write them
+_VARIANTS = {"\u2019": "'", "\u2010": "-", "\u2011": "-"}  # from some keyboards and editors
 _LETTER = rf"[^\s{KEPT_SYMBOLS}]"
 _WORD = re.compile(
     rf"(?:(?<![{KEPT_SYMBOLS}])\.)?"  # .net
@@ -30,10 +30,10 @@ _WITHOUT_SYMBOLS = str.maketrans("", "", KEPT_SYMBOLS)
 
 
 class _Characters(dict):
-    """For `str.translate`: what is no part of a word becomes a space.
+    """For `str.translate`: characters that are not part of a word become spaces.
 
     Args:
-        kept: characters that are neither letters, digits nor marks, and what they become
+        kept: further characters to keep, and what they become
     """
 
     def __init__(self, kept: Dict[str, str]) -> None:
@@ -46,20 +46,20 @@ class _Characters(dict):
 
 _TABLES = {
     AOL: _Characters({}),
-    SYMBOLS: _Characters({**dict(zip(KEPT_SYMBOLS, KEPT_SYMBOLS)), **_SAME}),
+    SYMBOLS: _Characters({**dict(zip(KEPT_SYMBOLS, KEPT_SYMBOLS)), **_VARIANTS}),
 }
 
 
 def in_lower_case(typed: str) -> str:
-    """Lower case, Unicode NFC, single spaces: what nobody means a difference by."""
+    """Lower case, Unicode NFC, single spaces: differences without meaning are removed."""
     return " ".join(unicodedata.normalize("NFC", typed.lower()).split())
 
 
 def normalise(typed: str, characters: str = AOL) -> str:
     """Lower case, Unicode NFC, words separated by one space.
 
-    Letters, digits and the marks that belong to letters stay (Unicode categories L, N and M;
-    without the marks, words of many scripts would break). What else stays is the character rule:
+    Letters, digits and combining marks stay (Unicode categories L, N and M; without the marks,
+    words of many scripts would break). The character rule decides what else stays:
 
         aol      nothing: `www.e-bay.com` is `www e bay com`, `bob's` is `bob s`
         symbols  `.`, `'`, `-`, `&` between two letters; `+` and `#` there and at the end of a word;
@@ -72,7 +72,7 @@ def normalise(typed: str, characters: str = AOL) -> str:
 
 
 class QueryReader:
-    """Turns what was typed into a query, or into "" where nothing is left."""
+    """Turns typed text into a query, or into "" if nothing is left."""
 
     def __init__(self, settings: TextSettings = DEFAULT) -> None:
         self.settings = settings
@@ -93,5 +93,5 @@ class QueryReader:
 
 
 def _is_number(word: str) -> bool:
-    """Digits alone, whatever symbols a character rule left between them: `555-1234`."""
+    """Whether a word has only digits, apart from symbols kept by a character rule: `555-1234`."""
     return word.translate(_WITHOUT_SYMBOLS).isdigit()

@@ -1,10 +1,10 @@
-"""What people type when they are given suggestions, as session text: read as the training text was.
+"""Read what is typed to get suggestions as session text, in the same way as the training text.
 
 Two kinds of input:
 
-    a query      typed by a searcher: nothing in it is a symbol, whatever it looks like
+    a query      typed by a searcher: nothing in it is a symbol, even if it looks like one
     a line       of the session text format, typed or prepared: `<q>` separates, and masks and
-                 escaped words are what they are in prepared text, which therefore stays as it is
+                 escaped words keep their meaning, so prepared text stays unchanged
 """
 
 import re
@@ -30,8 +30,8 @@ class SessionReader:
     """Reads queries and lines.
 
     Args:
-        settings: of the training text; None where nobody knows them: text of other makers may have
-            any character, so that only case, composition and spaces are made alike
+        settings: of the training text; None if unknown: such text may have any character, so
+            only case, Unicode composition and spaces are normalised
     """
 
     def __init__(self, settings: Optional[TextSettings] = None) -> None:
@@ -39,20 +39,20 @@ class SessionReader:
         self._read: Optional[QueryReader] = None if settings is None else QueryReader(settings)
 
     def query(self, typed: str) -> str:
-        """One query; "" where nothing is left of it."""
+        """Read one query; "" if nothing is left of it."""
         if self._read is not None:
             return self._read(typed)
         return encode_query(in_lower_case(_readable(without_unseen(typed))))
 
     def line(self, typed: str) -> str:
-        """A line in words or in word pieces, in words; its separators stay, whatever is between."""
+        """Read a line of words or word pieces, as words. Separators stay, even side by side."""
         if self._read is None:
             return escape_symbols(in_lower_case(_in_words(without_unseen(typed))))
         words = _in_words(typed.translate(_SPACES)).split()
         return " ".join(_joined(words, self._read, self._is_kept))
 
     def _is_kept(self, word: str) -> bool:
-        """What no typed word becomes, so that it must be of prepared text, or a separator."""
+        """Whether the word is a separator, or a form that exists only in prepared text."""
         assert self.settings is not None
         masks = {NUMBER: self.settings.mask_numbers, EMAIL: self.settings.mask_emails}
         return is_separator(word) or masks.get(word, False) or _ESCAPED.fullmatch(word) is not None
@@ -61,7 +61,7 @@ class SessionReader:
 def _joined(
     words: List[str], read: Callable[[str], str], is_kept: Callable[[str], bool]
 ) -> List[str]:
-    """The words that are kept as they are, and the stretches between them as they are read."""
+    """Keep some words as they are, and read the stretches between them."""
     found: List[str] = []
     stretch: List[str] = []
     for word in [*words, None]:
@@ -69,18 +69,18 @@ def _joined(
             stretch.append(word)
             continue
         for each in [*read(" ".join(stretch)).split(), *([] if word is None else [word.lower()])]:
-            if each != NUMBER or found[-1:] != [NUMBER]:  # successive numbers are one
+            if each != NUMBER or found[-1:] != [NUMBER]:  # successive numbers count as one
                 found.append(each)
         stretch = []
     return found
 
 
 def _in_words(line: str) -> str:
-    """Prepared text in word pieces begins with the mark of a word's first piece."""
+    """The line in words; prepared text in word pieces starts with the mark of a word start."""
     text = " ".join(_readable(line).split())
     return decode_pieces(text) if text.startswith(WORD_START) else text
 
 
 def _readable(text: str) -> str:
-    """Bytes that are no UTF-8, which Python hands on in disguise, become question marks."""
+    """Replace bytes that are not UTF-8, which Python passes on as surrogates, by question marks."""
     return text.encode("utf-8", errors="replace").decode("utf-8")

@@ -1,7 +1,7 @@
-"""Who asked: `PREFIX.user`, where line n is the running number of the person of pair n.
+"""The users of pairs: line n of `PREFIX.user` is the running number of the person of pair n.
 
-Each preparation numbers people anew. `users.key` has a hash of what the log calls them, one line
-per person in the order of the numbers, by which a person is known again in other text.
+Each preparation numbers people anew. `users.key` has a hash of each person's ID in the log, one
+line per person in the order of the numbers, so that a person is recognised in other text.
 """
 
 import re
@@ -17,12 +17,12 @@ MAX_USERS = 1 << 32  # counts pack a user and a query into 64 bits
 
 
 def read_users(prefix: str) -> Optional[Iterator[int]]:
-    """One number per pair, as `mtn-log-to-sessions --users` writes them.
+    """One number per pair, as written by `mtn-log-to-sessions --users`.
 
-    A reader of pairs must check that both end together.
+    The caller must check that pairs and users end together.
 
     Returns:
-        None where there is no `PREFIX.user`
+        None if there is no `PREFIX.user`
     """
     path = Path(f"{prefix}.user")
     return _users(path) if path.is_file() else None
@@ -36,12 +36,12 @@ def _users(path: Path) -> Iterator[int]:
 
 
 def user_key(name: str) -> str:
-    """Of what a log calls a person: 64 bits, without a salt, so that all logs have the same."""
+    """A 64-bit hash of a person's ID in the log; unsalted, so it is the same for all logs."""
     return blake2b(name.encode("utf-8"), digest_size=8).hexdigest()
 
 
 def read_user_keys(folder: Path) -> Optional[List[int]]:
-    """The key of each person of the text in a folder, by number; None where there is no file."""
+    """The key of each person in a folder's text, by number; None if there is no file."""
     path = Path(folder) / KEYS
     if not path.is_file():
         return None

@@ -1,10 +1,10 @@
-"""Session text in word pieces, and back, by a model of sentencepiece.
+"""Convert session text to word pieces and back with a sentencepiece model.
 
     cheap flights <q> paris hotels
     ▁cheap ▁flight s <q> ▁paris ▁hotel s
 
-Each word is cut by itself and separators are no words, so the bounds of queries stay what they are.
-No torch here: preparation scripts use it too.
+Each word is split on its own and separators are not words, so query boundaries stay the same.
+Preparation scripts use this module, so it does not import torch.
 """
 
 from functools import lru_cache
@@ -14,22 +14,22 @@ from typing import Iterable, List
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_text import escape, is_separator, unescape
 
-MODEL = "sentencepiece.model"  # lies beside the text, and beside the dictionary
-WORD_START = "▁"  # U+2581, no letter, digit or mark: normalised words do not have it
+MODEL = "sentencepiece.model"  # beside the text, and beside the dictionary
+WORD_START = "▁"  # U+2581 is no letter, digit or mark, so normalised words do not contain it
 
-_CACHED = 1 << 18  # words; nearly all that is asked consists of fewer
-_MAX_CACHED = 32  # characters of a word, so that the cache has a size in bytes too
+_CACHED = 1 << 18  # words; enough for nearly all queries
+_MAX_CACHED = 32  # characters per word, to limit the memory of the cache
 
 
 def has_pieces(words: Iterable[str]) -> bool:
-    """Whether these are pieces, not words."""
+    """Whether these are word pieces, not words."""
     return any(word.startswith(WORD_START) for word in words)
 
 
 def decode_pieces(line: str) -> str:
-    """The words that the pieces of a line, as far as it has any, were cut from."""
+    """Join the word pieces of a line, if it has any, into words."""
     if WORD_START not in line:
-        return line  # plain already, for example by --post-process sentencepiece
+        return line  # already words, for example by --post-process sentencepiece
     glued = "".join(
         f" {piece} " if is_separator(piece) else unescape(piece) for piece in line.split()
     )
@@ -37,12 +37,12 @@ def decode_pieces(line: str) -> str:
 
 
 class PieceEncoder:
-    """Cuts the words of session text into pieces."""
+    """Splits the words of session text into pieces."""
 
     def __init__(self, model: Path) -> None:
         if not model.is_file():
             raise InputError("no such model", f"it is the {MODEL} of the prepared text", model)
-        import sentencepiece  # here: whoever puts pieces together does not need it
+        import sentencepiece  # not needed to join pieces
 
         try:
             self._model = sentencepiece.SentencePieceProcessor(model_file=str(model))
@@ -57,7 +57,7 @@ class PieceEncoder:
         )
 
     def pieces(self) -> List[str]:
-        """All that words are cut into, unless they have characters that training had not."""
+        """All pieces that words are split into, unless they have characters unseen in training."""
         model = self._model
         known = (i for i in range(model.get_piece_size()) if not model.is_unknown(i))
         return [escape(model.id_to_piece(i)) for i in known]
@@ -65,5 +65,5 @@ class PieceEncoder:
     def _cut(self, word: str) -> str:
         if is_separator(word):
             return word
-        # What is within a word, and no symbol there, must not become one by standing alone.
+        # Part of a word may look like a symbol once it stands alone, so it is escaped.
         return " ".join(map(escape, self._model.encode(word, out_type=str)))
