@@ -1,18 +1,18 @@
 """One scorer for models, baselines and lists of suggestions.
 
-    generate_log        suggestions, in the format of fairseq-generate
-    evaluation          all scores of several systems on one test set
+    generate_log        reads and writes suggestions in fairseq-generate's format
+    evaluation          computes all scores of several systems on one test set
     suggestion_scores   n-gram precisions, BLEU, exact match, hit@k, MRR@k
     unknown_words       two ways to score words outside the dictionary
-    pair_groups         scores by new and returning queries, by place in the session, …
-    paired_bootstrap    intervals of differences, from drawn people or pairs
-    completion          scores of completions, by number of characters typed
-    completion_log      completions of a test text, as mtn-complete writes them
-    people              whose each test pair is
-    evaluation_notes    what to read with care
-    perplexity          from the scores of the next queries themselves
+    pair_groups         groups pairs: new and returning queries, position in the session, …
+    paired_bootstrap    confidence intervals of differences, by resampling people or pairs
+    completion          scores completions by number of characters typed
+    completion_log      reads and writes completions of a test text in mtn-complete's format
+    people              reads the person of each test pair
+    evaluation_notes    warns of results to read with care
+    perplexity          computes perplexity from the scores of the next queries
     same_test_set       refuses systems of different test sets
-    judging             lists judged by a reader, and by what can be counted of all of them
+    judging             lists judged by a reader, and automatic counts over all lists
     commands            mtn-evaluate, mtn-judge
 
 No torch, no fairseq.
@@ -51,7 +51,7 @@ __all__ = [
     "signature",
 ]
 
-# Imported when they are asked for: what only reads or writes a log needs no sacrebleu.
+# Lazy imports: code that only reads or writes a log does not need sacrebleu.
 _MODULES = {
     "Difference": "paired_bootstrap",
     "GenerateLog": "generate_log",

@@ -1,15 +1,15 @@
-"""How good completions are, by the number of characters typed.
+"""Scores of completions, by number of characters typed.
 
-Each next query of a test text is typed character by character. A list of completions was made after
-1, 2, 3, … characters, up to the last but one. Of the lists after k characters:
+Each next query of a test text is typed character by character. After 1, 2, 3, … characters, up to
+the last but one, there is a list of completions. Scores of the lists after k characters:
 
-    MRR@10   mean of 1 / rank of the next query; 0 where it is not among the first ten
-    hit@10   how often it is among the first ten
-    saved    if it is picked there: characters that need not be typed, of all that are left
+    MRR@10   mean of 1 / rank of the next query; 0 if it is not among the first ten
+    hit@10   share of lists with the next query among the first ten
+    saved    characters saved by choosing it from these lists, of all characters left
 
-Over all lists, `saved` is: somebody types until the next query is among the first ten, and picks
-it. What is then not typed, of all characters of all next queries, is saved. Picking counts as
-nothing, since it takes the place of the key that sends a query.
+Over all lists, `saved` means: the user types until the next query is among the first ten, and
+chooses it. The characters not typed, of all characters of all next queries, are saved. Choosing
+costs nothing, because it replaces the key that submits the query.
 """
 
 from typing import List, Mapping, NamedTuple, Optional, Sequence
@@ -29,15 +29,15 @@ AT = 10
 
 
 class Ranks(NamedTuple):
-    """Of the next queries in the lists of one system."""
+    """The ranks of the next queries in the lists of one system."""
 
     name: str
-    ranks: np.ndarray  # (pairs, numbers of characters) 0 where it is not in the list
+    ranks: np.ndarray  # (pairs, numbers of characters) 0 if not in the list
     characters: Sequence[int]  # typed; the columns
     lengths: np.ndarray  # (pairs,) characters of each next query
 
     def is_typed(self) -> np.ndarray:
-        """(pairs, numbers of characters) whether something is left to type."""
+        """(pairs, numbers of characters) whether anything is left to type."""
         return self.lengths[:, None] > np.asarray(self.characters)
 
 
@@ -71,11 +71,11 @@ def figures(system: Ranks) -> List[dict]:
 
 
 def saved_keystrokes(system: Ranks) -> float:
-    """Over all lists, in percent of all characters of the next queries."""
+    """Saved keystrokes over all lists, in percent of all characters of the next queries."""
     saved = np.zeros(len(system.lengths), dtype=np.int64)
     for column, typed in reversed(list(enumerate(system.characters))):
         hit = system.ranks[:, column] > 0
-        saved[hit] = system.lengths[hit] - typed  # the fewest characters come last, and stay
+        saved[hit] = system.lengths[hit] - typed  # the smallest number comes last and wins
     return _percent(saved.sum(), system.lengths.sum())
 
 
@@ -84,12 +84,12 @@ def reciprocal_ranks(system: Ranks) -> np.ndarray:
 
 
 class Ratio(NamedTuple):
-    """How many times as high the MRR of a system is as that of a baseline."""
+    """The MRR of a system divided by the MRR of a baseline."""
 
     system: str
     baseline: str
     typed: int
-    ratio: Optional[float]  # None where the baseline has 0
+    ratio: Optional[float]  # None if the baseline's MRR is 0
     low: Optional[float]
     high: Optional[float]
 
@@ -97,10 +97,10 @@ class Ratio(NamedTuple):
 def compare(
     baseline: Ranks, system: Ranks, people: Sequence[int], samples: int, seed: int
 ) -> List[Ratio]:
-    """By paired bootstrap: people are drawn, each with all of their pairs.
+    """Compare by paired bootstrap, resampling people with all of their pairs.
 
     Args:
-        people: whose each pair is, or its own number where people are not known
+        people: the person of each pair, or the pair's own number if people are unknown
     """
     person = np.unique(np.asarray(people), return_inverse=True)[1]
     count = int(person.max()) + 1
@@ -118,7 +118,7 @@ def compare(
             continue
         ratio = float(sums[0].sum() / sums[1].sum())
         above, below = times @ sums[0], times @ sums[1]
-        found_any = below > 0  # else there is no ratio
+        found_any = below > 0  # otherwise the ratio is undefined
         beyond = (100 - CONFIDENCE) / 2
         ratios = above[found_any] / below[found_any]
         low, high = np.percentile(ratios, [beyond, 100 - beyond]).tolist()

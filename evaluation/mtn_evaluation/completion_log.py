@@ -1,11 +1,11 @@
-"""Completions of a test text, as `mtn-complete` writes them: one JSON object per line.
+"""Completions of a test text in mtn-complete's format: one JSON object per line.
 
     {"pair": 0, "typed": 3, "completions": ["london hotels", "london eye"]}
     …
     {"pairs": 6427, "characters": [1, 2, 3], "nbest": 10}
 
-`pair` counts from 0 and `typed` is the number of characters that were typed of its next query. The
-last line says how much there must be: without it, the file was cut off.
+`pair` counts from 0; `typed` is the number of characters typed of its next query. The last line
+gives the totals: without it, the file is truncated.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, TextIO, Tupl
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.standard_streams import standard_input
 
-_AGAIN = "run mtn-complete again, into a fresh file"
+_REMEDY = "run mtn-complete again, into a fresh file"
 
 
 class CompletionLog(NamedTuple):
@@ -34,12 +34,12 @@ def write_end(pairs: int, characters: Sequence[int], nbest: int, out: TextIO) ->
 
 
 def prefixes_of(next_query: str, characters: Iterable[int]) -> List[Tuple[int, str]]:
-    """(characters, prefix): all that leave something to type."""
+    """(characters, prefix) for all prefixes that leave something to type."""
     return [(typed, next_query[:typed]) for typed in characters if typed < len(next_query)]
 
 
 def read_completions(path: str, next_queries: Sequence[str]) -> CompletionLog:
-    """Refused unless it has every list of every next query of the test text."""
+    """Read the lists; raises unless every list of every next query is there."""
     lists: Dict[Tuple[int, int], List[str]] = {}
     end: Dict[str, Any] = {}
     for number, line in enumerate(_lines(path), 1):
@@ -50,10 +50,10 @@ def read_completions(path: str, next_queries: Sequence[str]) -> CompletionLog:
         end = {}
         key = (found["pair"], found["typed"])
         if key in lists:
-            raise InputError(f"pair {key[0]} with {key[1]} typed, twice", _AGAIN, path, number)
+            raise InputError(f"pair {key[0]} with {key[1]} typed, twice", _REMEDY, path, number)
         lists[key] = found["completions"]
     if not end:
-        raise InputError("its last line is missing: it was cut off", _AGAIN, path)
+        raise InputError("its last line is missing: it was cut off", _REMEDY, path)
     log = CompletionLog(lists, sorted(end["characters"]), end["nbest"])
     _check_complete(log, end["pairs"], path, next_queries)
     return log
@@ -65,7 +65,7 @@ def _parsed(line: str, path: str, number: int) -> Dict[str, Any]:
     except ValueError:
         found = None
     if not isinstance(found, dict) or not (_is_list(found) or _is_end(found)):
-        raise InputError("no line of mtn-complete", _AGAIN, path, number)
+        raise InputError("no line of mtn-complete", _REMEDY, path, number)
     return found
 
 
@@ -105,7 +105,7 @@ def _check_complete(log: CompletionLog, pairs: int, path: str, next_queries: Seq
     if expected != log.lists.keys():
         pair, typed = min(expected ^ log.lists.keys())
         reason = "missing" if (pair, typed) in expected else "none of this test text"
-        raise InputError(f"pair {pair} with {typed} characters typed is {reason}", _AGAIN, path)
+        raise InputError(f"pair {pair} with {typed} characters typed is {reason}", _REMEDY, path)
 
 
 def _lines(path: str) -> Iterable[str]:
@@ -115,4 +115,4 @@ def _lines(path: str) -> Iterable[str]:
     except FileNotFoundError:
         raise InputError("no such file", "give the output of mtn-complete", Path(path)) from None
     except UnicodeDecodeError:
-        raise InputError("not UTF-8", _AGAIN, Path(path)) from None
+        raise InputError("not UTF-8", _REMEDY, Path(path)) from None

@@ -1,6 +1,6 @@
-"""All scores of some systems on one test text, as one plain dictionary: what `--json` writes.
+"""All scores of several systems on one test text, as one plain dictionary, as `--json` writes it.
 
-docs/evaluation.md says what each entry is.
+docs/evaluation.md describes each entry.
 """
 
 import math
@@ -20,43 +20,43 @@ from .same_test_set import fingerprint, read_answers
 from .suggestion_scores import distinct, figures, pair_rows, signature
 from .unknown_words import UNKNOWN, RawText, UnknownAsToken, known_words
 
-SCHEMA = 1  # counts up when an entry changes its meaning or goes
+SCHEMA = 1  # increased when an entry changes its meaning or is removed
 AT = (1, 3, 10)
 
 Figures = Dict[str, Optional[float]]
 
 
 class System(NamedTuple):
-    """One system as it was given."""
+    """One system as given on the command line."""
 
     name: str
-    files: List[str]  # several where it was generated in shards
-    perplexity: Optional[str] = None  # an output of fairseq-generate --score-reference
-    with_unk: Optional[str] = None  # what is scored with <unk> as a token, if it is another output
+    files: List[str]  # several if generated in shards
+    perplexity: Optional[str] = None  # output of fairseq-generate --score-reference
+    with_unk: Optional[str] = None  # another output, to be scored with <unk> as a token
 
 
 class _Text(NamedTuple):
-    """The test text in one of the two ways to treat unknown words."""
+    """The test text under one of the two treatments of unknown words."""
 
     way: Union[RawText, UnknownAsToken]
     next_queries: List[str]
 
 
 class _Test(NamedTuple):
-    """What every system is held against."""
+    """The test set that all systems are scored on."""
 
     prefix: str
     pairs: List[Pair]
-    next_queries: List[str]  # in words, as they were asked
+    next_queries: List[str]  # in words, as asked
     texts: Dict[str, _Text]
     groups: Dict[str, Grouping]
-    people: Optional[List[int]]  # whose each pair is, where TEST.user tells
+    people: Optional[List[int]]  # the person of each pair, if TEST.user exists
     at: Sequence[int]
 
 
 class _Scored(NamedTuple):
     result: dict
-    rows: Dict[str, np.ndarray]  # see `pair_rows`, for each way with unknown words
+    rows: Dict[str, np.ndarray]  # see `pair_rows`; one array per treatment of unknown words
     notes: List[str]
 
 
@@ -75,12 +75,12 @@ def evaluate(
     """Score every system over every pair of `TEST.session` and `TEST.next`.
 
     Args:
-        baseline: what the others are compared with; several, one after the other
-        runs: names for several of the systems, runs that differ in their seeds; the means of their
-            figures are compared, not each run
+        baseline: compare the other systems with it; several are used in turn
+        runs: names for groups of systems that are runs with different seeds; the means of their
+            figures are compared, not the single runs
 
     Raises:
-        InputError: a file is not what it should be, or does not answer each pair exactly once.
+        InputError: a file is invalid, or does not answer each pair exactly once.
     """
     baselines = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline or []))
     _check_given(systems, dictionary)
@@ -198,7 +198,7 @@ def _score_system(system: System, test: _Test) -> _Scored:
 def _compared_names(
     systems: Sequence[str], runs: Mapping[str, Sequence[str]], baselines: Sequence[str]
 ) -> Dict[str, List[str]]:
-    """The systems of each name that is compared: several for runs, else one."""
+    """The systems behind each name in the comparison: all runs of a group, or one system."""
     if len(set(systems)) != len(systems):
         raise InputError("two systems of one name", "name each differently")
     of_runs = [run for several in runs.values() for run in several]

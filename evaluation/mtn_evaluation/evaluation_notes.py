@@ -1,4 +1,4 @@
-"""What to read with care in an evaluation: notes below its tables."""
+"""Notes below the tables of an evaluation: results to read with care."""
 
 from typing import Dict, List, Sequence
 
@@ -6,11 +6,11 @@ from .generate_log import GenerateLog, Suggestions
 from .same_test_set import shows
 from .unknown_words import UNKNOWN
 
-MIN_UNITS = 100  # below, the interval of a difference is no news
+MIN_UNITS = 100  # below this, differences are too uncertain to report
 
 
 def log_notes(name: str, log: GenerateLog, at: Sequence[int]) -> List[str]:
-    """What is to be said of one output."""
+    """Notes about the output of one system."""
     notes = []
     short = [str(k) for k in at if k > log.nbest]
     if short:
@@ -33,14 +33,14 @@ def log_notes(name: str, log: GenerateLog, at: Sequence[int]) -> List[str]:
 
 
 def _is_next_query(pair: Suggestions) -> bool:
-    """Also where a model that copies shows a word of one as it was typed."""
+    """Whether the first suggestion is the next query, also if copied words replace its <unk>."""
     return shows(pair.ranked[0].replace(UNKNOWN, f"<{UNKNOWN}>"), pair.next_query) or (
         pair.ranked[0] == pair.next_query.replace(f"<{UNKNOWN}>", UNKNOWN)
     )
 
 
 def perplexity_notes(results: Sequence[dict]) -> List[str]:
-    """Which perplexities do not compare."""
+    """Notes about perplexities that are not comparable."""
     tokens: Dict[int, List[str]] = {}
     for result in results:
         if result["perplexity"] is not None:
@@ -56,7 +56,7 @@ def perplexity_notes(results: Sequence[dict]) -> List[str]:
 
 def comparison_notes(units: int, unit: str) -> List[str]:
     """Args:
-    unit: of which there are so many: people or pairs
+    unit: what `units` counts: people or pairs
     """
     few = f"Compared on {units} {unit}: too few to generalise."
     return [few] if units < MIN_UNITS else []

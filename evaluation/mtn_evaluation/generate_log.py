@@ -1,10 +1,10 @@
-"""Read what `fairseq-generate`, `mtn-yardstick` and `mtn-suggest` print, all alike.
+"""Read the output of `fairseq-generate`, `mtn-yardstick` and `mtn-suggest`.
 
     S-12    session            T-12    next query
     H-12    score   tokens     D-12    score   plain text     P-12    scores of the tokens
 
-Pairs may come in any order, a pair's suggestions come best first, each as H, D, P. All else that
-fairseq logs in between is passed over. A log whose last line is missing was cut off.
+Pairs may be in any order. The suggestions of a pair are best first, each as H, D, P. All other
+lines that fairseq logs are skipped. A log without its last line is truncated.
 """
 
 import math
@@ -23,32 +23,32 @@ from mtn_preprocess.text.word_pieces import decode_pieces
 _CLOSING = re.compile(
     r"Generate .+ with beam=\d+: |(Yardstick|Suggest) \S+ with nbest=(?P<nbest>\d{1,9}): "
 )
-_AGAIN = "generate again, into a fresh file"
-_SHOWN = 5  # pair numbers in a message
-_DIGITS = 18  # of the longest pair number; far more than pairs anywhere
+_REMEDY = "generate again, into a fresh file"
+_MAX_SHOWN = 5  # pair numbers shown in a message
+_MAX_DIGITS = 18  # of a pair number; enough for any test set
 _GZIP = b"\x1f\x8b"
 
 
 class Suggestions(NamedTuple):
-    """One test pair and what was suggested for it, best first, in words."""
+    """One test pair and its suggestions, best first, in words."""
 
     session: str
-    next_query: str  # fairseq writes `<<unk>>` for words that the model does not know
+    next_query: str  # fairseq writes `<<unk>>` for words outside the dictionary
     ranked: List[str]
     token_scores: str = ""  # the P line of the first suggestion
-    tokens: int = 0  # of the first suggestion as the model has it, without its end
+    tokens: int = 0  # in the first suggestion before joining word pieces, without end of sentence
 
 
 class GenerateLog(NamedTuple):
     """All pairs in the order of the test file."""
 
     pairs: List[Suggestions]
-    nbest: int  # how many suggestions each pair could have: a counted list may end before
-    stated: bool = True  # by each file itself, as those of counted lists do
+    nbest: int  # maximum number of suggestions per pair; count-based lists may be shorter
+    stated: bool = True  # whether each file states nbest, as count-based lists do
 
 
-class _Open:
-    """A pair while its lines come in."""
+class _PartialPair:
+    """A pair whose lines are still being read."""
 
     __slots__ = (
         "expected", "next_query", "ranked", "rises", "score", "session", "token_scores", "tokens",
@@ -59,10 +59,10 @@ class _Open:
         self.session: Optional[str] = None
         self.next_query: Optional[str] = None
         self.ranked: List[str] = []
-        self.expected = "H"  # the next kind of line
-        self.written = ""  # behind `H-12`
+        self.expected = "H"  # the kind of the next line
+        self.written = ""  # the text after `H-12`
         self.score = math.inf
-        self.rises = 0  # the line of a score above the one before it
+        self.rises = 0  # number of the first line whose score is higher than the previous one
         self.token_scores = ""
         self.tokens = 0
 
@@ -73,11 +73,11 @@ def read_generate_log(path: str) -> List[Suggestions]:
 
 
 def read_system(*paths: str, pairs: Optional[int] = None) -> GenerateLog:
-    """The files of one system (several where it was generated in shards; `-` is standard input).
+    """Read the files of one system: several if generated in shards; `-` is standard input.
 
-    Refused when a pair is missing or doubled; of `pairs` pairs in all, if that is known.
+    Raises if a pair is missing or duplicated; `pairs` is the total number, if known.
     """
-    found: Dict[int, _Open] = {}
+    found: Dict[int, _PartialPair] = {}
     parts = [_read_part(_log_file(path), found) for path in paths]
     _check_complete(" + ".join(paths), found, pairs)
     nbest, stated = zip(*filter(None, parts))
@@ -94,11 +94,11 @@ def read_system(*paths: str, pairs: Optional[int] = None) -> GenerateLog:
     )
 
 
-def _read_part(path: Path, found: Dict[int, _Open]) -> Optional[Tuple[int, bool]]:
-    """Adds to `found`; returns how many suggestions a pair of it could have, and if it says so.
+def _read_part(path: Path, found: Dict[int, _PartialPair]) -> Optional[Tuple[int, bool]]:
+    """Add the pairs to `found`; return the maximum length of lists, and whether the file states it.
 
-    fairseq-generate fills every list, and sorts it by score; how long those of a yardstick may be,
-    its last line says. None for a part without pairs, as the shards of a small test set may be.
+    fairseq-generate fills every list and sorts it by score. A count-based log states the length in
+    its last line. Returns None for a part without pairs, as in shards of a small test set.
     """
     before = set(found)
     stated = _read_file(path, found)
@@ -111,7 +111,7 @@ def _read_part(path: Path, found: Dict[int, _Open]) -> Optional[Tuple[int, bool]
         if pair.rises:
             raise InputError(
                 "a suggestion with a higher score than the one before it",
-                "lines are lost or out of order; " + _AGAIN,
+                "lines are lost or out of order; " + _REMEDY,
                 path,
                 pair.rises,
             )
@@ -119,7 +119,7 @@ def _read_part(path: Path, found: Dict[int, _Open]) -> Optional[Tuple[int, bool]
 
 
 def _log_file(path: str) -> Path:
-    """The file itself, or the one that `fairseq-generate --results-path` wrote into a folder."""
+    """The file, or the file that `fairseq-generate --results-path` wrote into this folder."""
     if not os.path.isdir(path):
         return Path(path)
     files = sorted(Path(path).glob("generate-*.txt"))
@@ -130,31 +130,33 @@ def _log_file(path: str) -> Path:
 
 
 def _log_lines(path: Path) -> Iterator[Tuple[int, str, int, str]]:
-    """(line number, kind, pair, text) of each S, T, H, D and P line; at last `!` for the end."""
+    """(line number, kind, pair, text) of each S, T, H, D and P line; finally `!` for the end."""
     closing = None
     for number, line in enumerate(_lines(path), 1):
         if line[1:2] == "-" and line[0] in "STHDP":
             pair, tab, text = line[2:].partition("\t")
             if pair.isascii() and pair.isdecimal():
-                if len(pair) > _DIGITS:
-                    raise InputError(f"a pair number of {len(pair):,} digits", _AGAIN, path, number)
+                if len(pair) > _MAX_DIGITS:
+                    raise InputError(
+                        f"a pair number of {len(pair):,} digits", _REMEDY, path, number
+                    )
                 if not tab:
-                    raise InputError("a line without its text", _AGAIN, path, number)
-                closing = None  # of a part before this one, which may be cut off
+                    raise InputError("a line without its text", _REMEDY, path, number)
+                closing = None  # it closed an earlier part; this one may be truncated
                 yield number, line[0], int(pair), text
                 continue
         closing = _CLOSING.match(line) or closing
     if closing is None:
         raise InputError(
             "its last line (`Generate … with beam=…`) is missing: it was cut off",
-            "keep all that the command prints; if need be, " + _AGAIN,
+            "keep all that the command prints; if need be, " + _REMEDY,
             path,
         )
     yield 0, "!", -1, closing["nbest"] or ""
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Without their ends. Logs are long: nothing is looked at twice unless it must be."""
+    """Lines without line ends. Logs are long: bytes are checked again only after an error."""
     is_typed = str(path) == "-"
     try:
         with standard_input() if is_typed else open(path, encoding="utf-8", newline="\n") as stream:
@@ -163,20 +165,20 @@ def _lines(path: Path) -> Iterator[str]:
     except FileNotFoundError:
         raise InputError("no such file", "give the output of fairseq-generate", path) from None
     except UnicodeDecodeError:
-        if not is_typed and path.is_file():  # a pipe cannot be read again
+        if not is_typed and path.is_file():  # a pipe cannot be read twice
             with open(path, "rb") as file:
                 if file.read(len(_GZIP)) == _GZIP:
                     raise InputError("compressed", f"give <(zcat {path})", path) from None
-            for _ in numbered_lines(path):  # it stops at the line
+            for _ in numbered_lines(path):  # raises at the bad line
                 continue
-        raise InputError("not UTF-8", _AGAIN, path) from None
+        raise InputError("not UTF-8", _REMEDY, path) from None
     except OSError as error:
         reason = f"cannot be read: {error.strerror}"
         raise InputError(reason, "give the output of fairseq-generate", path) from None
 
 
-def _read_file(path: Path, found: Dict[int, _Open]) -> Optional[int]:
-    """Adds to `found`; returns the length of lists that the last line states, if it does."""
+def _read_file(path: Path, found: Dict[int, _PartialPair]) -> Optional[int]:
+    """Add the pairs to `found`; return the length of lists if the last line states it."""
     stated = None
     for number, kind, index, text in _log_lines(path):
         if kind == "!":
@@ -184,18 +186,18 @@ def _read_file(path: Path, found: Dict[int, _Open]) -> Optional[int]:
             continue
         pair = found.get(index)
         if pair is None:
-            pair = found[index] = _Open()
+            pair = found[index] = _PartialPair()
         if kind == pair.expected:
             if kind == "H":
                 score, words = _scored_words(text, path, number)
                 if score > pair.score:
                     pair.rises = pair.rises or number
                 if not pair.ranked:
-                    pair.tokens = len(text.split()) - 1  # the score
+                    pair.tokens = len(text.split()) - 1  # without the score
                 pair.ranked.append(words)
                 pair.score, pair.written, pair.expected = score, text, "D"
             elif kind == "D":
-                # The same text, as a rule; from word pieces, the same words.
+                # Usually the same text; with word pieces, the same words.
                 if text != pair.written and _scored_words(text, path, number)[1] != pair.ranked[-1]:
                     raise InputError(
                         f"D-{index} has other words than H-{index}",
@@ -215,11 +217,11 @@ def _read_file(path: Path, found: Dict[int, _Open]) -> Optional[int]:
         elif kind == "T" and pair.next_query is None:
             pair.next_query = decode_pieces(text)
         elif kind in "ST":
-            raise InputError(f"pair {index} a second time", _AGAIN, path, number)
+            raise InputError(f"pair {index} a second time", _REMEDY, path, number)
         else:
             raise InputError(
                 f"{kind}-{index} where {pair.expected}-{index} should follow",
-                "lines are lost, or two outputs got mixed; " + _AGAIN,
+                "lines are lost, or two outputs got mixed; " + _REMEDY,
                 path,
                 number,
             )
@@ -227,19 +229,19 @@ def _read_file(path: Path, found: Dict[int, _Open]) -> Optional[int]:
 
 
 def _scored_words(text: str, path: Path, number: int) -> Tuple[float, str]:
-    """What stands behind `H-12` or `D-12`: the score, and words with single spaces."""
+    """The score and the words after `H-12` or `D-12`."""
     score, tab, suggestion = text.partition("\t")
     try:
         value = float(score)
     except ValueError:
         tab = ""
     if not tab:
-        raise InputError("no score and suggestion in it", _AGAIN, path, number)
+        raise InputError("no score and suggestion in it", _REMEDY, path, number)
     return value, " ".join(decode_pieces(suggestion).split())
 
 
-def _check_complete(path: str, found: Dict[int, _Open], pairs: Optional[int]) -> None:
-    """Every pair has its session, next query and whole suggestions; none is of somewhere else."""
+def _check_complete(path: str, found: Dict[int, _PartialPair], pairs: Optional[int]) -> None:
+    """Check that each pair is complete, and that no pair is outside the test set."""
     if not found:
         raise InputError("no suggestions in it", "give the output of fairseq-generate", path)
     count = max(found) + 1 if pairs is None else pairs
@@ -251,10 +253,10 @@ def _check_complete(path: str, found: Dict[int, _Open], pairs: Optional[int]) ->
             "it is of another test set; generate from the data of this one",
             path,
         )
-    lacking = count - sum(map(_is_whole, found.values()))
+    lacking = count - sum(map(_is_complete, found.values()))
     if lacking:
-        # The first of them are soon found, however high a damaged number makes the count.
-        first = (index for index in range(count) if not _is_whole(found.get(index)))
+        # Lazy, because a damaged pair number can make `count` huge.
+        first = (index for index in range(count) if not _is_complete(found.get(index)))
         raise InputError(
             f"{_numbered(first, lacking)} missing or incomplete, of {count} (numbered from 0)",
             "nothing is scored without them; generate again, and give all shards",
@@ -262,7 +264,7 @@ def _check_complete(path: str, found: Dict[int, _Open], pairs: Optional[int]) ->
         )
 
 
-def _is_whole(pair: Optional[_Open]) -> bool:
+def _is_complete(pair: Optional[_PartialPair]) -> bool:
     return (
         pair is not None
         and pair.session is not None
@@ -273,18 +275,18 @@ def _is_whole(pair: Optional[_Open]) -> bool:
 
 
 def _numbered(indices: Iterable[int], count: int) -> str:
-    shown = ", ".join(map(str, islice(indices, _SHOWN)))
+    shown = ", ".join(map(str, islice(indices, _MAX_SHOWN)))
     if count == 1:
         return f"pair {shown} is"
-    return f"{count} pairs ({shown}{', …' if count > _SHOWN else ''}) are"
+    return f"{count} pairs ({shown}{', …' if count > _MAX_SHOWN else ''}) are"
 
 
 def write_suggestions(
     number: int, pair: Pair, ranked: Sequence[Tuple[str, float]], out: TextIO
 ) -> None:
-    """As `fairseq-generate` prints them, but for the P line: a query is scored as a whole."""
+    """Write in fairseq-generate's format, except that the P line has one score for the query."""
     out.write(f"S-{number}\t{pair.source}\nT-{number}\t{pair.next_query}\n")
-    # Nothing to suggest is an answer too, and takes a rank.
+    # An empty list is an answer too, and is written as an empty suggestion.
     for query, score in ranked or [("", 0.0)]:
         out.write(f"H-{number}\t{score:.6f}\t{query}\nD-{number}\t{score:.6f}\t{query}\n")
         out.write(f"P-{number}\t{score:.4f}\n")

@@ -1,4 +1,4 @@
-"""Kinds of test pairs, to tell where a system is good: each pair is in one group of each kind."""
+"""Group test pairs, to show where a system is good: one group per pair and kind."""
 
 from pathlib import Path
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set
@@ -8,14 +8,14 @@ from mtn_preprocess.text.session_text import is_separator, queries_of
 from mtn_preprocess.text.text_checks import session_lines
 from mtn_preprocess.text.word_pieces import decode_pieces
 
-MAX_NUMBER = 10  # numbers from here on are one group
+MAX_NUMBER = 10  # this and larger numbers form one group
 
 
 class Grouping(NamedTuple):
-    """One kind of groups."""
+    """The groups of one kind."""
 
     label_of_pair: List[str]
-    labels: List[str]  # those that occur, in the order to show them in
+    labels: List[str]  # only those that occur, in display order
 
     @classmethod
     def by_number(cls, numbers: Sequence[int]) -> "Grouping":
@@ -28,13 +28,13 @@ class Grouping(NamedTuple):
 
 
 def group_pairs(pairs: Sequence[Pair], train: Optional[str] = None) -> Dict[str, Grouping]:
-    """By name of the kind; `seen` only with training text.
+    """Groupings by kind; `seen` only with training text.
 
-    position: the place of the next query in its session, 2 for a session's second query.
-    earlier_queries: how many queries the source has, those of earlier sessions included.
-    return: whether the next query was asked in this session before, or is new to it.
-    seen: whether somebody asked the next query in the training text, anywhere in a session.
-    shared_words: whether the next query has a word of the session before it.
+    position: the place of the next query in its session; 2 is a session's second query.
+    earlier_queries: number of queries in the source, including those of earlier sessions.
+    return: whether the next query was asked earlier in this session, or is new to it.
+    seen: whether the training text has the next query anywhere in a session.
+    shared_words: whether the next query shares a word with its session so far.
     """
     queries = [pair.queries() for pair in pairs]
     groups = {
@@ -65,12 +65,12 @@ def group_pairs(pairs: Sequence[Pair], train: Optional[str] = None) -> Dict[str,
 
 
 def asked_in(train: str, queries: Set[str]) -> Set[str]:
-    """Which of the queries the training text has."""
+    """The queries that occur in the training text."""
     return {query for query in _all_queries(train) if query in queries}
 
 
 def _all_queries(prefix: str) -> Iterator[str]:
-    """Every issued query at least once, from `PREFIX.whole`, or from the pairs without it."""
+    """Every query at least once, from `PREFIX.whole` or, if it is missing, from the pairs."""
     whole = Path(f"{prefix}.whole")
     files = [whole] if whole.is_file() else [Path(f"{prefix}.{end}") for end in ("session", "next")]
     for path in files:

@@ -1,11 +1,11 @@
-"""Whether one system is better than another, or only luckier with these pairs.
+"""Test whether one system is better than another, or only luckier with these pairs.
 
-The paired bootstrap of sacrebleu (`sacrebleu.significance`), which for one seed draws the same
-pairs and has the same p. Here it also has an interval of the difference, works for every figure,
-and keeps sums only: sacrebleu's copies the counts of all pairs once a resample, gigabytes here.
+This is the paired bootstrap of sacrebleu (`sacrebleu.significance`): the same seed draws the same
+pairs and gives the same p. In addition it returns an interval of the difference and works for every
+figure. It keeps only sums: sacrebleu copies the counts of all pairs per resample, gigabytes here.
 
-Where people are known, people are drawn, each with all of their pairs: the pairs of one person are
-alike, and drawn one by one they would make the intervals too narrow.
+If people are known, people are resampled with all of their pairs: the pairs of one person are
+similar, and resampling single pairs would make the intervals too narrow.
 """
 
 from typing import List, NamedTuple, Optional, Sequence, Tuple
@@ -16,14 +16,14 @@ from .suggestion_scores import figures
 
 SAMPLES = 1000
 SEED = 12345  # sacrebleu's
-CONFIDENCE = 95  # percent of the resampled differences that lie in the interval
+CONFIDENCE = 95  # percent of the resampled differences inside the interval
 NOT_COMPARED = ("length",)  # longer is not better
 _BATCH_SIZE = 32  # resamples
-_DIGITS = 9  # of a difference in percent: the mean of three equal figures differs from them by less
+_PRECISION = 9  # of a difference in percent; hides rounding errors in the mean of equal figures
 
 
 class Difference(NamedTuple):
-    """Of one figure: system minus baseline."""
+    """The difference in one figure: system minus baseline."""
 
     figure: str
     difference: float
@@ -40,13 +40,13 @@ def compare(
     seed: int = SEED,
     people: Optional[Sequence[int]] = None,
 ) -> List[List[Difference]]:
-    """Each system with the baseline, from their rows of the same pairs (see `pair_rows`).
+    """Compare each system with the baseline, from rows of the same pairs (see `pair_rows`).
 
-    A system of several runs has a further dimension in front; the means of its figures are
-    compared. Figures that one of two systems does not have are left out.
+    A system with several runs has a leading dimension for them; the means of its figures are
+    compared. Figures that one of two systems lacks are left out.
 
     Args:
-        people: whose each pair is, if known: people are drawn then, not pairs
+        people: the person of each pair, if known; then people are resampled, not pairs
     """
     every = [rows if rows.ndim == 3 else rows[None] for rows in (baseline, *systems)]
     ends = np.cumsum([len(runs) for runs in every])[:-1]
@@ -70,8 +70,8 @@ def compare(
         [
             _difference(
                 names[i],
-                round(actual[s, i] - actual[0, i], _DIGITS),
-                np.round(drawn[:, s, i] - drawn[:, 0, i], _DIGITS),
+                round(actual[s, i] - actual[0, i], _PRECISION),
+                np.round(drawn[:, s, i] - drawn[:, 0, i], _PRECISION),
             )
             for i in compared
             if np.isfinite(actual[[0, s], i]).all()
@@ -81,9 +81,9 @@ def compare(
 
 
 def _sums_by_person(runs: np.ndarray, people: Sequence[int]) -> Tuple[np.ndarray, np.ndarray]:
-    """(runs, pairs, columns) -> (runs, people, columns), and how many pairs each person has.
+    """(runs, pairs, columns) -> (runs, people, columns), and the number of pairs per person.
 
-    People come in the order of their first pairs: those of one pair each are drawn as pairs are.
+    People are ordered by first pair, so one pair per person gives the same draws as pairs do.
     """
     _, first, person = np.unique(np.asarray(people), return_index=True, return_inverse=True)
     person = np.argsort(np.argsort(first))[person]
@@ -95,7 +95,7 @@ def _sums_by_person(runs: np.ndarray, people: Sequence[int]) -> Tuple[np.ndarray
 def _resampled_totals(
     units: np.ndarray, sizes: np.ndarray, samples: int, seed: int
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Sums over as many units as there are, drawn with replacement, and their numbers of pairs.
+    """Sums over resampled units, drawn with replacement, and the number of pairs in each sum.
 
     (runs, units, columns), (units,) -> (samples, runs, columns), (samples,)
     """
@@ -115,8 +115,8 @@ def _difference(figure: str, difference: float, drawn: np.ndarray) -> Difference
     beyond = (100 - CONFIDENCE) / 2
     low, high = np.percentile(drawn, [beyond, 100 - beyond])
     sizes = np.abs(drawn)
-    # As sacrebleu has it: how often chance alone makes a difference of this size, this test set
-    # counted as one such case. But where nothing differs it would give the smallest p there is.
+    # As in sacrebleu: how often chance alone makes a difference of this size, with this test set
+    # counted as one such case. Without any difference that would give the smallest possible p.
     by_chance = int((sizes - sizes.mean() > abs(difference)).sum())
     p = (by_chance + 1) / (len(drawn) + 1) if difference else 1.0
     return Difference(figure, float(difference), float(low), float(high), p)

@@ -1,4 +1,4 @@
-"""Whose each test pair is, where the preparation wrote it down."""
+"""The person of each test pair, if the preparation recorded it."""
 
 from typing import List, Optional
 
@@ -7,7 +7,7 @@ from mtn_preprocess.text.users import read_users
 
 
 def people_of(prefix: str, pairs: int) -> Optional[List[int]]:
-    """One number per pair from `PREFIX.user`; None without that file."""
+    """One number per pair from `PREFIX.user`; None if the file does not exist."""
     users = read_users(prefix)
     if users is None:
         return None

@@ -1,7 +1,7 @@
-"""How good ranked suggestions are. sacrebleu counts n-grams and makes BLEU of the counts.
+"""Scores of ranked suggestions. sacrebleu counts n-grams and computes BLEU from the counts.
 
-What a pair adds to each figure is one row of numbers; a figure of many pairs is made of the sum of
-their rows. So groups of pairs and bootstrap resamples need no counting of their own.
+Each pair contributes one row of numbers, and the figures of many pairs are computed from the sum of
+their rows. So groups of pairs and bootstrap resamples need no further counting.
 """
 
 from functools import lru_cache
@@ -15,31 +15,31 @@ from .generate_log import Suggestions
 from .unknown_words import RawText
 
 ORDERS = (1, 2, 3, 4)
-_RANKS_FROM = 2 + 2 * len(ORDERS)  # columns before: words, words asked, matches and n-grams
+_RANKS_FROM = 2 + 2 * len(ORDERS)  # after both lengths, matches and n-grams
 _CACHED = 1 << 18  # pairs of queries
 
-# Words are what the preparation made them, so nothing is tokenised; and nothing is smoothed:
-# without a match of some order, that precision is 0, and BLEU too.
+# The preparation has tokenised the text, so no tokenizer. No smoothing: if no n-gram of some order
+# matches, that precision and BLEU are 0.
 _BLEU = BLEU(tokenize="none", smooth_method="none", force=True)
 
 
 def signature() -> str:
-    """What to quote beside BLEU, in sacrebleu's words."""
-    _BLEU.corpus_score(["a"], [["a"]])  # it knows the number of references after its first use
+    """The signature to quote with BLEU, as sacrebleu writes it."""
+    _BLEU.corpus_score(["a"], [["a"]])  # sets the number of references
     return str(_BLEU.get_signature())
 
 
 @lru_cache(_CACHED)
 def ngram_counts(suggestion: str, next_query: str) -> Tuple[int, ...]:
-    """Words, words asked, n-grams that match and n-grams, of each of ORDERS."""
+    """Lengths of suggestion and next query, matching n-grams and n-grams per order in ORDERS."""
     bleu = _BLEU.corpus_score([suggestion], [[next_query]])
     return (bleu.sys_len, bleu.ref_len, *bleu.counts, *bleu.totals)
 
 
 def rank_of(next_query: str, ranked: Sequence[str]) -> Optional[int]:
-    """1 where the first suggestion is the next query, None where none is.
+    """The rank of the next query, from 1; None if it is not suggested.
 
-    A suggestion that was made already takes no further rank.
+    Repeated suggestions do not count as ranks.
     """
     if next_query not in ranked:
         return None
@@ -52,9 +52,9 @@ def pair_rows(
     at: Sequence[int],
     nbest: Optional[int] = None,
 ) -> np.ndarray:
-    """What each pair adds to the figures: (pairs, columns).
+    """The contribution of each pair to the figures: (pairs, columns).
 
-    Of lists that had to end at `nbest`, ranks beyond are not known: nan, and so are their figures.
+    If lists ended at `nbest`, later ranks are unknown: nan, also in the figures.
     """
     rows = np.empty((len(next_queries), _RANKS_FROM + 1 + 2 * len(at)))
     for row, suggestions, next_query in zip(rows, ranked, next_queries):
@@ -70,7 +70,7 @@ def pair_rows(
 
 
 def figures(totals: np.ndarray, pairs: int, at: Sequence[int]) -> Dict[str, float]:
-    """Percentages (`length`: words) from the sum of the rows of some pairs."""
+    """Figures in percent (`length` in words) from the sum of the rows of some pairs."""
     counts = totals[:_RANKS_FROM]
     matches, ngrams = counts[2:].reshape(2, len(ORDERS)).tolist()
     bleu = BLEU.compute_bleu(matches, ngrams, int(counts[0]), int(counts[1]), smooth_method="none")
@@ -86,7 +86,7 @@ def figures(totals: np.ndarray, pairs: int, at: Sequence[int]) -> Dict[str, floa
 
 
 def distinct(suggestions: Sequence[str], order: int) -> float:
-    """Different n-grams among all n-grams of the first suggestions, in percent."""
+    """Distinct n-grams as a share of all n-grams in the first suggestions, in percent."""
     different = set()
     total = 0
     for suggestion in suggestions:
@@ -99,13 +99,13 @@ def distinct(suggestions: Sequence[str], order: int) -> float:
 def score_lists(
     ranked: Sequence[Sequence[str]], next_queries: Sequence[str], at: Sequence[int] = ()
 ) -> Dict[str, float]:
-    """The figures of texts as they stand."""
+    """The figures of texts as they are."""
     rows = pair_rows(ranked, next_queries, at)
     return figures(rows.sum(axis=0), len(rows), at)
 
 
 def score(pairs: Sequence[Suggestions], at: Sequence[int] = (5,)) -> Dict[str, float]:
-    """The figures of a log by itself, on raw text."""
+    """The figures of a single log, on raw text."""
     text = RawText()
     ranked = [list(map(text.suggestion, pair.ranked)) for pair in pairs]
     return score_lists(ranked, [text.next_query(pair.next_query) for pair in pairs], at)

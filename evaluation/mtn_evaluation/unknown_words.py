@@ -1,8 +1,8 @@
-"""Two ways to score words that a model does not know.
+"""Two ways to score words outside a model's dictionary.
 
-`RawText`: against what was really asked; an `<unk>` helps nobody, and never matches.
-`UnknownAsToken`: words outside one dictionary are `<unk>` in the next query and in the suggestions
-of every system alike, and match each other: the paper's way.
+`RawText`: compare with the real next query; an `<unk>` is useless and never matches.
+`UnknownAsToken`: words outside one dictionary become `<unk>`, in the next queries and in the
+suggestions of all systems, and match each other, as in the paper.
 """
 
 import re
@@ -14,12 +14,12 @@ from mtn_preprocess.text.dictionary_file import SYMBOLS, read_words
 from mtn_preprocess.text.word_pieces import has_pieces
 
 UNKNOWN = "<unk>"
-_NOT_IN_TEXT = "<<unk>>"  # what fairseq writes in a next query, so that nothing matches it
-_TYPED = re.compile(r"\\+<unk>")  # escaped by the preparation: a word like any other
+_NOT_IN_TEXT = "<<unk>>"  # fairseq's mark in a next query; it matches nothing
+_TYPED = re.compile(r"\\+<unk>")  # escaped by the preparation: an ordinary word
 
 
 class RawText:
-    """Words as they were asked."""
+    """Words as asked."""
 
     def next_query(self, line: str) -> str:
         return self._replace(line, _NOT_IN_TEXT)
@@ -30,7 +30,7 @@ class RawText:
     def _replace(self, line: str, unknown: str) -> str:
         if UNKNOWN not in line:
             return line
-        # In text from word pieces, `<unk>` may be part of a word, which then is unknown too.
+        # With word pieces, `<unk>` may be part of a word; the whole word is then unknown.
         return " ".join(
             unknown if UNKNOWN in word and not _TYPED.fullmatch(word) else word
             for word in line.split()
@@ -38,7 +38,7 @@ class RawText:
 
 
 class UnknownAsToken:
-    """Words outside a dictionary as one token that matches itself."""
+    """Words outside a dictionary become one token that matches itself."""
 
     def __init__(self, known: Container[str]) -> None:
         self._known = known
@@ -50,7 +50,7 @@ class UnknownAsToken:
 
 
 def known_words(dictionary: str) -> Container[str]:
-    """The words of a `dict.next.txt` that fairseq-preprocess wrote."""
+    """The words of a `dict.next.txt` written by fairseq-preprocess."""
     if not Path(dictionary).is_file():
         raise InputError("no such dictionary", "give data-bin/dict.next.txt", dictionary)
     try:

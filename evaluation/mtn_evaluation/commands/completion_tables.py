@@ -1,4 +1,4 @@
-"""Scores of completions for readers: Markdown tables, aligned for the terminal too."""
+"""Completion scores as Markdown tables, aligned for the terminal."""
 
 from typing import Iterator, List, Optional
 
@@ -6,7 +6,7 @@ from .markdown_tables import MISSING, Row, titled
 
 
 def completion_tables(result: dict) -> Iterator[str]:
-    """Line by line."""
+    """Yield the output line by line."""
     at, systems = result["at"], result["systems"]
     yield (
         f"{result['test']['pairs']:,} next queries of {result['test']['text']}, "
@@ -41,11 +41,11 @@ def _by_typed(systems: List[dict], figure: str) -> List[Row]:
 def _compared(comparisons: List[dict]) -> List[Row]:
     rows = [["", "typed", "times", "interval"]]
     for found in comparisons:
-        low, high = _two(found["low"]), _two(found["high"])
+        low, high = _two_digits(found["low"]), _two_digits(found["high"])
         name = f"{found['system']} / {found['baseline']}"
-        rows.append([name, str(found["typed"]), _two(found["ratio"]), f"{low} … {high}"])
+        rows.append([name, str(found["typed"]), _two_digits(found["ratio"]), f"{low} … {high}"])
     return rows
 
 
-def _two(value: Optional[float]) -> str:
+def _two_digits(value: Optional[float]) -> str:
     return MISSING if value is None else f"{value:.2f}"

@@ -1,4 +1,4 @@
-"""`mtn-evaluate`: score the outputs of `fairseq-generate` and `mtn-yardstick`, all alike."""
+"""`mtn-evaluate`: score the outputs of `fairseq-generate` and `mtn-yardstick` in the same way."""
 
 import argparse
 import json
@@ -46,7 +46,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
             runs=_once(parser, "--runs", map(_runs, args.runs)),
             say=lambda note: print(f"mtn-evaluate: {note}", file=sys.stderr),
         )
-    except OSError as error:  # no permission, a name that is too long, …
+    except OSError as error:  # no permission, name too long, …
         if error.filename is None:
             raise
         reason = f"cannot be read ({error.strerror})"
@@ -182,10 +182,10 @@ def _logs(systems: Sequence[System]) -> List[str]:
 def _inputs(
     systems: Sequence[System], test: str, train: Optional[str], dictionary: Optional[str]
 ) -> Iterator[Union[str, int]]:
-    """All that may be read: paths, and standard input by its number."""
+    """All files that may be read: paths, and 0 for standard input."""
     for path in _logs(systems):
         yield 0 if path == "-" else path
-        yield from glob(f"{escape(path)}/generate-*.txt")  # of a folder
+        yield from glob(f"{escape(path)}/generate-*.txt")  # if the path is a folder
     for prefix in (test, train):
         yield from (
             f"{prefix}.{ending}" for ending in ("session", "next", "whole", "user") if prefix

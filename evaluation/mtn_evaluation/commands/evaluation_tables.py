@@ -1,4 +1,4 @@
-"""The result of an evaluation for readers: Markdown tables, aligned for the terminal too."""
+"""The result of an evaluation as Markdown tables, aligned for the terminal."""
 
 from typing import Iterator, List, Optional, Sequence
 
@@ -18,7 +18,7 @@ KINDS = {
 
 
 def evaluation_tables(result: dict) -> Iterator[str]:
-    """Line by line."""
+    """Yield the output line by line."""
     test, systems = result["test"], result["systems"]
     ways = [way for way in TEXTS if way in systems[0]]
     yield f"{test['pairs']:,} pairs of {test['text']}, every one scored; figures in percent."
@@ -92,7 +92,7 @@ def _compared(comparisons: Sequence[dict], confidence: int) -> List[Row]:
 
 
 def _main_figures(at: Sequence[int]) -> List[str]:
-    """Those to print: hit@1 is exact match, and MRR at the largest k says all of the smaller."""
+    """The figures to print: hit@1 is exact match, and MRR@k for the largest k is enough."""
     beyond = [k for k in at if k > 1]
     mrr = [f"mrr@{max(beyond)}"] if beyond else []
     precisions = ["1-gram", "2-gram", "3-gram", "4-gram"]
@@ -110,7 +110,7 @@ def _figure(name: str, value: Optional[float]) -> str:
 
 
 def _same_pairs(position: Sequence[dict], earlier: Sequence[dict]) -> bool:
-    """Whether the two groupings are one: without a history, they are."""
+    """Whether the two groupings have the same pairs, as they do without histories."""
     numbered = [(group["group"], group["pairs"]) for group in position]
     return numbered == [(_one_more(group["group"]), group["pairs"]) for group in earlier]
 

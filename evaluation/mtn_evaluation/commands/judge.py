@@ -1,4 +1,4 @@
-"""`mtn-judge`: lists for a reader to judge, verdicts counted, and shares that need no reader."""
+"""`mtn-judge`: lists for a reader to judge, counts of verdicts, and automatic shares."""
 
 import argparse
 import json
@@ -53,7 +53,7 @@ def _sample(args: argparse.Namespace) -> None:
     write_result_file(key_file, json.dumps(sample.key, indent=2) + "\n")
     try:
         write_result_file(args.output, sample.form)
-    except BaseException:  # a key without its form would be in the way of the next try
+    except BaseException:  # a key without its form would block the next attempt
         os.unlink(key_file)
         raise
     _say(

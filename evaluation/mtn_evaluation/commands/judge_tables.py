@@ -1,4 +1,4 @@
-"""Counted verdicts and shares for readers: Markdown tables without queries."""
+"""Counted verdicts and shares as Markdown tables, without any query."""
 
 from typing import Iterator, Optional
 
@@ -6,7 +6,7 @@ from ..judging.form import KINDS, VERDICTS
 from ..judging.shares import HEAD, TOP
 from .markdown_tables import MISSING, titled
 
-# Each share, and what it is a share of.
+# The shares with their headings: of lists, and of suggestions.
 _OF_LISTS = {
     "generic": f"generic in the top {HEAD}",
     "last_query": "first is the last query",
@@ -20,7 +20,7 @@ _OF_SUGGESTIONS = {
 
 
 def verdict_tables(result: dict) -> Iterator[str]:
-    """Line by line."""
+    """Yield the output line by line."""
     yield f"{result['pairs']:,} pairs of {result['test']}, drawn: {result['drawn']}."
     rows = [["", "lists", "empty", *VERDICTS]]
     kinds = [["", *KINDS]]
@@ -36,7 +36,7 @@ def verdict_tables(result: dict) -> Iterator[str]:
 
 
 def share_tables(result: dict) -> Iterator[str]:
-    """Line by line."""
+    """Yield the output line by line."""
     yield f"{result['pairs']:,} pairs of {result['test']}, every one counted; in percent."
     of_lists = [["", *_OF_LISTS.values(), "suggestions per list", "empty lists"]]
     of_suggestions = [["", *_OF_SUGGESTIONS.values()]]

@@ -1,4 +1,4 @@
-"""Markdown tables, aligned for the terminal too."""
+"""Markdown tables, aligned for the terminal."""
 
 from typing import Callable, Dict, Iterator, List
 
@@ -8,10 +8,10 @@ MISSING = "–"
 
 
 def titled(title: str, rows: List[Row]) -> Iterator[str]:
-    """The lines of a table below its title; the first row is the heading."""
+    """The lines of a title and its table; the first row is the heading."""
     yield f"\n{title}\n"
     widths = [max(3, *map(len, column)) for column in zip(*rows)]
-    # Words to the left, numbers to the right.
+    # Text is left-aligned, numbers are right-aligned.
     numbers = [all(_is_number(cell) for cell in column) for column in zip(*rows[1:])]
     align: Dict[bool, Callable[[str, int], str]] = {True: str.rjust, False: str.ljust}
     rule = ["-" * (width - 1) + (":" if n else "-") for width, n in zip(widths, numbers)]

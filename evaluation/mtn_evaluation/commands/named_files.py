@@ -1,4 +1,4 @@
-"""`NAME=FILE` on a command line."""
+"""Parse `NAME=FILE` arguments."""
 
 import os
 from typing import Dict, List, Sequence, Tuple
@@ -7,7 +7,7 @@ from mtn_preprocess.errors import InputError
 
 
 def named_file(given: str) -> Tuple[str, str]:
-    """(name, path); a path alone is its own name."""
+    """(name, path); a path without a name is its own name."""
     name, sign, path = given.partition("=")
     if os.path.exists(given) or not (name and sign):
         name = path = given
@@ -17,7 +17,7 @@ def named_file(given: str) -> Tuple[str, str]:
 
 
 def files_by_name(given: Sequence[str]) -> Dict[str, List[str]]:
-    """The files of each system; the same name again is a further shard."""
+    """The files of each system; a repeated name adds a shard."""
     files: Dict[str, List[str]] = {}
     for name, path in map(named_file, given):
         files.setdefault(name, []).append(path)

@@ -1,9 +1,9 @@
-"""Lists judged by people, and what can be counted of lists without them (docs/judging.md).
+"""Lists judged by people, and automatic counts over lists (docs/judging.md).
 
-systems          the lists of several systems for one test text
-sample           test pairs drawn for a reader, who does not see which system made a list
-form             the table that the reader fills in
-verdicts         verdicts of a filled form, counted per system
-training_counts  how many people asked what in training
-shares           generic, made-up, private, unrelated suggestions and shortened queries
+systems          reads the lists of several systems for one test text
+sample           draws test pairs for a reader, who does not see which system made a list
+form             writes and reads the table that the reader fills in
+verdicts         counts the verdicts of a filled form per system
+training_counts  counts how many people asked each query in training
+shares           counts generic, made-up, private, unrelated suggestions and shortened queries
 """

@@ -1,7 +1,7 @@
-"""The form: a table with tabs, which editors and spreadsheets open. One row per list.
+"""The form: a tab-separated table for editors and spreadsheets, with one row per list.
 
-A reader fills in two columns. Only these, and the three that say which list a row is, are read
-again: whatever a spreadsheet makes of the queries does no harm.
+A reader fills in two columns. Only these and the three columns that identify the list are read
+back, so a spreadsheet may change the queries without harm.
 """
 
 import csv
@@ -17,7 +17,7 @@ _BETWEEN_QUERIES = "  →  "
 
 
 class BlindList(NamedTuple):
-    """One list as the reader sees it: neither what was asked next nor who made it."""
+    """One list as the reader sees it, without its next query and its system."""
 
     pair: int  # a running number
     letter: str
@@ -26,19 +26,19 @@ class BlindList(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What the reader found."""
+    """The reader's verdict on one list."""
 
     form: str
     pair: int
     letter: str
     verdict: str
-    kinds: FrozenSet[str]  # of badness
+    kinds: FrozenSet[str]  # of a bad list
     line: int
 
 
 def form_text(form: str, lists: Sequence[BlindList], nbest: int) -> str:
     """Args:
-    form: which form it is, so that no other key is taken for its own
+    form: the name of the form, so that it is never read with another key
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out, csv.excel_tab, lineterminator="\n")
@@ -51,7 +51,7 @@ def form_text(form: str, lists: Sequence[BlindList], nbest: int) -> str:
 
 
 def read_form(path: str) -> List[Verdict]:
-    """All rows of a filled form, each checked by itself."""
+    """All rows of a filled form; each row is checked on its own."""
     rows = _rows(path)
     heading = next(rows, (1, []))[1]
     missing = [name for name in _COLUMNS if name not in heading]
@@ -65,7 +65,7 @@ def read_form(path: str) -> List[Verdict]:
 
 def _rows(path: str) -> Iterator[Tuple[int, List[str]]]:
     try:
-        # Spreadsheets put a byte order mark in front.
+        # Spreadsheets write a byte order mark.
         with open(path, encoding="utf-8-sig", newline="") as stream:
             reader = csv.reader(stream, csv.excel_tab)
             for row in reader:

@@ -1,7 +1,7 @@
-"""Test pairs drawn for a reader, and the key that says which system made which list.
+"""Draw test pairs for a reader, and write the key that maps lists to systems.
 
-The reader is blind: the form does not show what was asked next, and the systems of each pair stand
-under letters, in an order of their own. The key has no queries.
+The reader is blind: the form does not show the next query, and letters in random order replace the
+systems of each pair. The key contains no queries.
 """
 
 import hashlib
@@ -19,15 +19,15 @@ KEY_SCHEMA = 1
 
 
 class Sample(NamedTuple):
-    form: str  # what the reader gets
-    key: Dict[str, Any]  # what the reader must not see
+    form: str  # for the reader
+    key: Dict[str, Any]  # not for the reader
 
 
 def draw_sample(
     systems: Systems, people: Optional[Sequence[int]], pairs: int, nbest: int, seed: int
 ) -> Sample:
     """Args:
-    people: whose each test pair is, if known: one pair per person is drawn then
+    people: the person of each test pair, if known; then one pair per person is drawn
     pairs: how many to draw
     """
     if len(systems.lists) > len(ascii_uppercase):
@@ -48,7 +48,7 @@ def draw_sample(
         drawn.append(
             {"pair": number, "line": index + 1, "systems": by_letter, "empty": sorted(empty)}
         )
-    # So that a form is never counted with the key of another one. Spreadsheets change numbers.
+    # The name links a form to its key. It is not a number, because spreadsheets change numbers.
     content = form_text("", lists, nbest) + repr([seed, drawn])
     name = "form-" + hashlib.sha256(content.encode("utf-8")).hexdigest()[:8]
     key = {
@@ -67,7 +67,7 @@ def draw_sample(
 def _draw(
     count: int, people: Optional[Sequence[int]], wanted: int, chance: random.Random
 ) -> List[int]:
-    """Places of the drawn pairs, in the order in which they were drawn."""
+    """The indices of the drawn pairs, in the order drawn."""
     pairs_of: Dict[int, List[int]] = {}
     for index in range(count):
         pairs_of.setdefault(index if people is None else people[index], []).append(index)

@@ -1,29 +1,29 @@
-"""What can be counted of lists without a reader: shares over all lists, or all suggestions."""
+"""Automatic counts: shares of all lists, or of all suggestions."""
 
 from typing import Dict, FrozenSet, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set
 
 from .systems import Lists, Systems
 from .training_counts import TrainingCounts
 
-SCHEMA = 1  # counts up when an entry changes its meaning or goes
-GENERIC = 100  # queries
-HEAD = 3  # suggestions, in which a generic query counts
-TOP = 5  # suggestions, of which the others are shares
+SCHEMA = 1  # increased when an entry changes its meaning or is removed
+GENERIC = 100  # number of generic queries
+HEAD = 3  # top suggestions checked for a generic query
+TOP = 5  # top suggestions that the other shares count
 
 
 class _Known(NamedTuple):
-    """What lists are held against."""
+    """What suggestions are compared with."""
 
     counts: TrainingCounts
     generic: FrozenSet[str]
 
 
 class _Seen(NamedTuple):
-    """What a pair shows of its person."""
+    """What is known about the person of a pair."""
 
     queries: List[str]  # of the session
     words: Set[str]
-    own: Set[str]  # suggestions that this person asked, in this session or an earlier one
+    own: Set[str]  # suggestions that this person asked, now or in an earlier session
 
 
 def list_shares(
@@ -33,8 +33,8 @@ def list_shares(
     generic: int = GENERIC,
 ) -> dict:
     """Args:
-    histories: the earlier sessions of each pair's person, as far as they are known
-    generic: how many of the most asked queries count as generic
+    histories: the earlier sessions of each pair's person, where known
+    generic: how many of the most frequent queries count as generic
     """
     sessions = [pair.queries() for pair in systems.pairs]
     counts = TrainingCounts(train, {queries[-1] for queries in sessions})
@@ -91,7 +91,7 @@ def _shares(lists: Lists, seen: Sequence[_Seen], known: _Known) -> Dict[str, Opt
 
 
 def _is_generic(query: str, pair: _Seen, known: _Known) -> bool:
-    """Asked by everybody at any time, and nothing in this session leads to it."""
+    """Whether the query is frequent and nothing in this session leads to it."""
     return (
         query in known.generic
         and not pair.words & set(query.split())
@@ -100,12 +100,12 @@ def _is_generic(query: str, pair: _Seen, known: _Known) -> bool:
 
 
 def _is_unrelated(query: str, pair: _Seen, known: _Known) -> bool:
-    """No word of the session, and never asked after its last query."""
+    """Whether the query shares no word with the session and never followed its last query."""
     return not pair.words & set(query.split()) and not known.counts.follows(pair.queries[-1], query)
 
 
 def _is_shortened(first: str, last: str) -> bool:
-    """The last query with words removed; the others stand in their order."""
+    """Whether `first` is the last query with words removed and the order kept."""
     left: Iterator[str] = iter(last.split())
     return first != last and all(word in left for word in first.split())
 

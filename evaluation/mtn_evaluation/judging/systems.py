@@ -1,4 +1,4 @@
-"""The lists of several systems for one test text."""
+"""Read the lists of several systems for one test text."""
 
 from typing import Dict, List, Mapping, NamedTuple, Sequence
 
@@ -6,7 +6,7 @@ from mtn_preprocess.text.session_pairs import Pair, read_pairs_in_words
 
 from ..same_test_set import read_answers
 
-Lists = List[List[str]]  # for each pair, the suggestions, best first
+Lists = List[List[str]]  # the suggestions per pair, best first
 
 
 class Systems(NamedTuple):
@@ -17,7 +17,7 @@ class Systems(NamedTuple):
 
 def read_systems(test: str, files: Mapping[str, Sequence[str]]) -> Systems:
     """Args:
-    files: of each system, several where it was generated in shards
+    files: of each system; several if generated in shards
     """
     pairs = list(read_pairs_in_words(test))
     next_queries = [pair.next_query for pair in pairs]
@@ -29,5 +29,5 @@ def read_systems(test: str, files: Mapping[str, Sequence[str]]) -> Systems:
 
 
 def _shown(ranked: Sequence[str]) -> List[str]:
-    """Each suggestion once; an empty one stands for nothing to suggest."""
+    """Each suggestion once; without the empty one that stands for an empty list."""
     return list(dict.fromkeys(filter(None, ranked)))

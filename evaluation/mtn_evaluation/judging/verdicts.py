@@ -1,4 +1,4 @@
-"""Verdicts of a filled form, counted per system: numbers only, never queries."""
+"""Count the verdicts of a filled form per system; returns numbers only, no queries."""
 
 from math import sqrt
 from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
@@ -8,9 +8,9 @@ from mtn_preprocess.errors import InputError
 from .form import KINDS, VERDICTS, Verdict
 from .sample import KEY_SCHEMA
 
-SCHEMA = 1  # counts up when an entry changes its meaning or goes
+SCHEMA = 1  # increased when an entry changes its meaning or is removed
 CONFIDENCE = 95  # percent
-_Z = 1.959963984540054  # of the normal distribution, for this confidence
+_Z = 1.959963984540054  # quantile of the normal distribution for this confidence
 
 
 class _Expected(NamedTuple):
@@ -19,7 +19,7 @@ class _Expected(NamedTuple):
 
 
 def wilson(found: int, total: int) -> Tuple[float, float]:
-    """The interval of a share, in percent (Wilson 1927): sound for small counts, too."""
+    """The confidence interval of a share, in percent (Wilson 1927); valid for small counts, too."""
     share = found / total
     middle = share + _Z * _Z / (2 * total)
     width = _Z * sqrt(share * (1 - share) / total + _Z * _Z / (4 * total * total))
@@ -29,7 +29,7 @@ def wilson(found: int, total: int) -> Tuple[float, float]:
 
 def count_verdicts(verdicts: Sequence[Verdict], key: Any, form: str, key_file: str) -> dict:
     """Args:
-    form: its file, for messages
+    form: the path of the form, for messages
     """
     expected = _lists_of_key(key, key_file)
     judged: Dict[Tuple[int, str], Verdict] = {}
@@ -83,7 +83,7 @@ def _count(name: str, judged: List[Verdict], empty: int) -> dict:
 
 
 def _lists_of_key(key: Any, path: str) -> Dict[Tuple[int, str], _Expected]:
-    """Which system made which list."""
+    """The system of each list."""
     try:
         if key["schema"] != KEY_SCHEMA:
             raise KeyError("schema")
