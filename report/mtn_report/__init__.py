@@ -1,16 +1,16 @@
-"""Tables and pictures of experiments, beside the paper's own.
+"""Tables and pictures of experiments, beside the paper's results.
 
 command                     mtn-report
-manifest                    report.json: which files a report is made of
-evaluation_file             what mtn-evaluate --json wrote
-run_scores                  means and spread over runs
-training_log                learning curves
-samples                     sessions with their suggestions
-trained_models, attention   what checkpoints tell: sizes, attention
+manifest                    reads report.json, which lists the files of a report
+evaluation_file             reads the output of mtn-evaluate --json
+run_scores                  computes mean and range over runs
+training_log                reads learning curves
+samples                     reads sample sessions and their suggestions
+trained_models, attention   read checkpoints: sizes, attention
 paper                       the paper's figures
-sections, score_tables      the report, section by section
-document                    headings, paragraphs, tables, pictures
-pictures                    drawn with matplotlib
-markdown, html_page         the document as files
-registered, architectures   mtn-architectures: what the plugin registers, and its sizes
+sections, score_tables      build the report, section by section
+document                    defines headings, paragraphs, tables, pictures
+pictures                    draws with matplotlib
+markdown, html_page         write the document to files
+registered, architectures   mtn-architectures: registered architectures and their sizes
 """

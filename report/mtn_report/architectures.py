@@ -1,4 +1,4 @@
-"""`mtn-architectures`: what the plugin registers, and how large it is."""
+"""`mtn-architectures`: the plugin's architectures and their sizes."""
 
 import logging
 import warnings
@@ -23,7 +23,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         help="symbols in the dictionary (default: %(default)s, the paper's for AOL)",
     )
     args = parser.parse_args(argv)
-    warnings.simplefilter("ignore")  # fairseq and hydra, about each other
+    warnings.simplefilter("ignore")  # from fairseq and hydra
     logging.disable(logging.WARNING)
     from .registered import build, parameters, registered_architectures, without_allocating
 
@@ -34,7 +34,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
             with without_allocating():
                 count, body = parameters(build(name, args.vocabulary), args.vocabulary)
             out.write(f"| `{name}` | {count:,} | {body:,} |\n")
-            out.flush()  # each takes a while
+            out.flush()  # each line takes a while
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the session level of a trained model attends to in the sample sessions."""
+"""The session-level attention of a trained model in the sample sessions."""
 
 from pathlib import Path
 from typing import List, NamedTuple
@@ -13,11 +13,11 @@ from .samples import Session
 class Attention(NamedTuple):
     line: int
     queries: List[str]
-    layers: List[np.ndarray]  # (Q, Q) each: how much query i takes from query j
+    layers: List[np.ndarray]  # (Q, Q) per layer: weight of query j for query i
 
 
 def read_attention(checkpoint: Path, data: Path, sessions: List[Session]) -> List[Attention]:
-    """Of sessions of two queries and more; a single one has nothing but itself to look at."""
+    """The attention in sessions of two or more queries; a single query attends only to itself."""
     from mtn_fairseq.checkpoints.loading import load_model  # imports torch and fairseq
     from mtn_fairseq.modules.attention_weights import session_attention
     from mtn_fairseq.modules.mtn_encoder import MTNEncoder
@@ -35,7 +35,7 @@ def read_attention(checkpoint: Path, data: Path, sessions: List[Session]) -> Lis
         if len(session.queries) < 2:
             continue
         tokens = task.source_dictionary.encode_line(session.source, add_if_not_exist=False).long()
-        # As fairseq-generate reads it: cut to what the model was built for, oldest queries first.
+        # As in fairseq-generate: cut to the model's sizes, dropping the oldest queries first.
         source = task.build_dataset_for_inference([tokens], [len(tokens)])[0]["source"]
         layers = [weights.numpy() for weights in session_attention(encoder, source)]
         found.append(Attention(session.line, session.queries[-len(layers[0]) :], layers))

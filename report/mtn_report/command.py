@@ -28,15 +28,15 @@ _MISSING_GLYPH = re.compile(r"Glyph \d+ .*missing from")  # matplotlib's warning
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
     args = _parser().parse_args(argv)
-    warnings.simplefilter("ignore")  # fairseq and hydra, about each other
+    warnings.simplefilter("ignore")  # from fairseq and hydra
     logging.disable(logging.WARNING)
     check_matplotlib()
     manifest = read_manifest(args.experiment)
     folder = Path(args.output)
-    _check_folder(folder, list(map(str, manifest.files())))  # now: the rest may take minutes
+    _check_folder(folder, list(map(str, manifest.files())))  # early: the rest may take minutes
     document = _build(manifest)
     files = {f"{picture.name}.png": picture.png for picture in document.pictures()}
-    # Names in the evaluations came from a command line, and may have bytes that are no UTF-8.
+    # System names came from a command line and may contain bytes that are not UTF-8.
     for name, text in zip(_PAGES, (to_markdown(document), to_html(document))):
         files[name] = text.encode("utf-8", errors="replace")
     folder.mkdir(parents=True, exist_ok=True)
@@ -60,8 +60,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check_folder(folder: Path, inputs: Sequence[str]) -> None:
-    """That a report can be written there, over none of its inputs. A folder that is not there yet
-    stays so: what is wrong with the experiment would leave an empty one."""
+    """Check that the report can be written and replaces none of its inputs.
+
+    A new folder is removed again, so that a later error does not leave an empty one.
+    """
     made = [path for path in (folder, *folder.parents) if not os.path.exists(path)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -97,7 +99,7 @@ def _build(manifest: Manifest) -> Document:
 
 
 def _remove_other_pictures(folder: Path, written: List[str]) -> None:
-    """Those of an earlier report, which may show queries that this one is not to show."""
+    """Remove pictures of an earlier report, which may show queries that this one must not show."""
     for name in (f"{picture}.png" for picture in PICTURES):
         if name not in written and (folder / name).is_file():
             (folder / name).unlink()

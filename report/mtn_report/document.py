@@ -1,4 +1,4 @@
-"""What a report consists of, whatever it is written as."""
+"""The parts of a report, independent of the output format."""
 
 import struct
 from typing import List, NamedTuple, Tuple, Union
@@ -15,30 +15,30 @@ class Paragraph(NamedTuple):
 
 class Cell(NamedTuple):
     text: str
-    small: str = ""  # what is said beside it, as the range that `text` is the mean of
+    small: str = ""  # a note beside the text, such as the range around a mean
     strong: bool = False
 
 
 class Table(NamedTuple):
-    """Rows with a text in their first cell begin a group; those below with none belong to it."""
+    """A text in the first cell starts a group; the rows below without one belong to it."""
 
     head: List[str]
     rows: List[List[Cell]]
-    words: int = 1  # columns of words, on the left; numbers follow
-    folded: str = ""  # a title to fold it under, where the format can
+    words: int = 1  # number of text columns on the left; numbers follow
+    folded: str = ""  # title of a collapsible section, if the format has one
 
 
-# All that a report may have: those of an earlier one in the same folder go by these names too.
+# All pictures a report may have. The names also identify files of an earlier report.
 PICTURES = ("bleu", "positions", "curves", "curves-others", "attention")
 
 
 class Picture(NamedTuple):
-    name: str  # of its file, without the ending: one of PICTURES
+    name: str  # file name without ending, one of PICTURES
     png: bytes
     alt: str
 
     def pixels(self) -> Tuple[int, int]:
-        """Width and height, which a PNG begins with."""
+        """Width and height from the PNG header."""
         width, height = struct.unpack(">II", self.png[16:24])
         return width, height
 

@@ -1,4 +1,4 @@
-"""One output of `mtn-evaluate --json`, refused where it lacks what a report takes from it."""
+"""Read an output of `mtn-evaluate --json`; raises if it lacks what a report needs."""
 
 import math
 from pathlib import Path
@@ -9,12 +9,12 @@ from mtn_preprocess.files.json_file import read_json
 
 SCHEMA = 1
 TEXTS = ("raw", "unk")
-_AGAIN = "evaluate again with mtn-evaluate --json"
+_REMEDY = "evaluate again with mtn-evaluate --json"
 _ENTRIES = {"schema", "systems", "test", "signature", "notes"}
 
 
 def read_evaluation(path: Path) -> dict:
-    result = read_json(path, _AGAIN)
+    result = read_json(path, _REMEDY)
     if not isinstance(result, dict) or not result.keys() >= _ENTRIES or result["schema"] != SCHEMA:
         raise InputError(
             f"no evaluation of schema {SCHEMA}", "give a file of `mtn-evaluate --json`", path
@@ -23,21 +23,21 @@ def read_evaluation(path: Path) -> dict:
         if not is_as_written:
             raise InputError(
                 f"not as mtn-evaluate writes it: {place}",
-                _AGAIN,
+                _REMEDY,
                 path,
             )
     return result
 
 
 def _checks(result: dict) -> Iterator[Tuple[str, bool]]:
-    """What each place has to be; the first that is not ends the reading, before it is used."""
+    """Places in the file, and whether each is valid; lazy, to stop at the first invalid one."""
     test = result["test"]
     yield "test", isinstance(test, dict)
     yield "test: pairs", _is_count(test.get("pairs"))
     yield "test: words", _is_count(test.get("words"))
     yield "test: sha256", isinstance(test.get("sha256"), str)
     unknown = test.get("unknown_words")
-    # A share of the words is made of it.
+    # The words are the denominator of a share.
     yield "test: unknown_words", unknown is None or (_is_count(unknown) and test["words"] > 0)
     yield "signature", isinstance(result["signature"], str)
     yield "notes", _is_list(result["notes"], str)
@@ -76,14 +76,14 @@ def _system_checks(system: dict) -> Iterator[Tuple[str, bool]]:
 def _figure_checks(place: str, found: dict) -> Iterator[Tuple[str, bool]]:
     yield f"{place}: raw", isinstance(found.get("raw"), dict)
     for text in TEXTS:
-        figures = found.get(text) or {}  # without a dictionary, there is nothing but raw text
+        figures = found.get(text) or {}  # without a dictionary there is only raw text
         yield f"{place}: {text}", isinstance(figures, dict)
         for figure, value in figures.items():
             yield f"{place}: {text}: {figure}", value is None or _is_number(value)
 
 
 def _is_number(value: Any) -> bool:
-    """JSON has no NaN, but Python reads and writes it; and true is a number to Python only."""
+    """A finite number. JSON has no NaN, but Python reads it; and `true` is an int in Python."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 

@@ -1,4 +1,4 @@
-"""`report.json`: which files a report is made of. docs/report.md has the format."""
+"""`report.json`: the files of a report. docs/report.md describes the format."""
 
 import os
 import unicodedata
@@ -16,11 +16,11 @@ SCHEMA = 1
 GROUPS = ("main", "ablation", "variant", "beyond", "yardstick")
 _SHORT = Repr()
 _SHORT.maxstring = 100
-shortened = _SHORT.repr  # of a value in an error: it may be long, or nested
+shortened = _SHORT.repr  # of values in errors, which may be long or nested
 
 
 class Run(NamedTuple):
-    """One training of a system, or the only one of a yardstick."""
+    """One training run of a system, or the single run of a yardstick."""
 
     seed: Optional[int]
     scores: Optional[str]  # name in the evaluations
@@ -34,12 +34,12 @@ class System(NamedTuple):
     groups: List[str]
     paper: Optional[str]
     arch: Optional[str]
-    data: Optional[Path]  # where its dictionary is not that of the others
-    compared: Optional[str]  # name in the comparisons, of one run or of all
+    data: Optional[Path]  # if its dictionary differs from the others'
+    compared: Optional[str]  # name in the comparisons, for one run or all runs
     runs: List[Run]
 
     def checkpoint(self) -> Optional[Path]:
-        """Of the first run that has one."""
+        """The checkpoint of the first run that has one."""
         return next((run.checkpoint for run in self.runs if run.checkpoint), None)
 
 
@@ -59,7 +59,7 @@ class Manifest(NamedTuple):
         return [system for system in self.systems if group in system.groups]
 
     def files(self) -> Iterator[Path]:
-        """All that a report is made of; of the binarised data, the dictionaries."""
+        """All input files of the report; of the binarised data, only the dictionaries."""
         yield self.file
         yield from self.evaluations
         yield from (path for path in (self.stats,) if path is not None)
@@ -73,10 +73,10 @@ class Manifest(NamedTuple):
 
 
 def read_manifest(experiment: str) -> Manifest:
-    """From the file, or from the folder that has it."""
+    """Read a manifest, given its path or its folder."""
     file = Path(experiment)
     file = file / NAME if os.path.isdir(file) else file
-    if not os.path.isfile(file):  # unlike the method, also of a name that is too long
+    if not os.path.isfile(file):  # unlike Path.is_file, also handles names that are too long
         raise InputError("no such file", f"give a {NAME}, see docs/report.md", file)
     entry = _Entry(read_json(file), file, "")
     if entry.number("schema") != SCHEMA:
@@ -131,7 +131,7 @@ def _run(entry: "_Entry") -> Run:
 
 
 def _check(manifest: Manifest) -> None:
-    """What one entry cannot tell by itself."""
+    """Checks that involve more than one entry."""
     labels = [system.label for system in manifest.systems]
     compared = [system.compared for system in manifest.systems if system.compared is not None]
     for names, what, remedy in (
@@ -160,7 +160,7 @@ def _check(manifest: Manifest) -> None:
 
 
 def _check_shown(manifest: Manifest) -> None:
-    """A line break would end a row of a table; half a character no file in UTF-8 can hold."""
+    """Control characters would break table rows; a lone surrogate cannot be encoded as UTF-8."""
     archs = [system.arch or "" for system in manifest.systems]
     paragraphs = [" ".join(text.split()) for text in manifest.about]  # may have several lines
     for text in (manifest.title, *(s.label for s in manifest.systems), *archs, *paragraphs):
@@ -173,7 +173,7 @@ def _check_shown(manifest: Manifest) -> None:
 
 
 class _Entry:
-    """One object of the file, whose values are asked for by name and type."""
+    """One JSON object of the file; its values are read by name and type."""
 
     def __init__(self, given: Any, file: Path, place: str) -> None:
         self.file, self.place = file, place
@@ -186,7 +186,7 @@ class _Entry:
         raise InputError(f"{self.place}{reason}", remedy, self.file)
 
     def refuse_others(self) -> None:
-        """A name that is misspelt would leave a part out in silence."""
+        """Refuse unknown names: a misspelt name would silently drop a part of the report."""
         for name in self.given:
             if name not in self.asked:
                 self.refuse(f"unknown entry `{name}`", f"known are {', '.join(self.asked)}")
@@ -198,7 +198,7 @@ class _Entry:
     def _value(self, name: str, kind: type, what: str) -> Any:
         self.asked.append(name)
         value = self.given.get(name)
-        # In JSON true is no number; in Python it is.
+        # In Python, unlike JSON, `true` is an int.
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
             self.refuse(f"`{name}` is {shortened(value)}", f"write {what}")
         return value
@@ -213,7 +213,7 @@ class _Entry:
         return self.text(name) or self.refuse(f"no `{name}`", "every system needs one")
 
     def _list(self, name: str, kind: type, what: str) -> List[Any]:
-        """Also where one text stands alone."""
+        """A list of values; a single text counts as a list of one."""
         self.asked.append(name)
         value = self.given.get(name)
         values = [value] if isinstance(value, str) else [] if value is None else value

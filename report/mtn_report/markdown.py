@@ -1,4 +1,4 @@
-"""A report in Markdown, its pictures beside it."""
+"""A report in Markdown, with its pictures as separate files."""
 
 import html
 import re
@@ -6,7 +6,7 @@ from typing import Iterator, List
 
 from .document import Block, Cell, Document, Heading, Paragraph, Picture, Table
 
-# All of ASCII that may mean something: what people typed is to be seen as they typed it.
+# All ASCII characters with a meaning in Markdown: queries must appear as typed.
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 _LIKE_A_LIST = re.compile(r"^(\s*\d*)([-+=.)])", re.MULTILINE)
 
@@ -30,7 +30,7 @@ def _block(block: Block) -> str:
     table = "\n".join(_table(block))
     if not block.folded:
         return table
-    # Markdown has no such thing; most of what shows it knows these.
+    # Markdown has no collapsible sections, but most renderers support this HTML.
     title = html.escape(block.folded)
     return f"<details><summary>{title}</summary>\n\n{table}\n\n</details>"
 

@@ -1,4 +1,4 @@
-"""What the paper prints for the AOL log, in one place.
+"""The paper's results for the AOL log, in one place.
 
 Garg, Dhillon, Yu: *Multiresolution Transformer Networks*.
 """
@@ -12,7 +12,7 @@ class Split(NamedTuple):
 
 
 class PaperRow(NamedTuple):
-    """One model of the paper; None where it prints nothing."""
+    """One model of the paper; None where the paper gives no value."""
 
     label: str
     scores: Dict[str, float]
@@ -39,9 +39,9 @@ def _scores(precisions: str, bleu: float) -> Dict[str, float]:
     return {**found, "bleu": bleu}
 
 
-# Precisions and sizes: Table 2, "n-gram precision scores", the columns of AOL. BLEU: the bar chart,
-# "BLEU scores on AOL test data"; its numbers stand in the source below the commented-out figure.
-# Parameters: a commented-out version of Table 2.
+# Precisions and sizes: Table 2, "n-gram precision scores", the AOL columns. BLEU: the bar chart
+# "BLEU scores on AOL test data"; its values are in the LaTeX source, below the commented-out
+# figure. Parameters: a commented-out version of Table 2.
 MAIN = {
     "seq2seq_attn": PaperRow("Seq2Seq Attn.", _scores("28.9/13.9/9.7/8.3", 11.51), 421, 105358732),
     "hlstm": PaperRow("H-LSTM", _scores("26.5/10.6/6.3/4.5", 7.26), 475, 118662540),

@@ -1,4 +1,4 @@
-"""The pictures of a report, as PNG, for readers who tell colours apart badly or print in grey."""
+"""The pictures of a report, as PNG, readable by colour-blind people and in greyscale."""
 
 import io
 import math
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 WIDTH = 9.0  # inches
-_LETTER = 0.085  # of an average one
-_LINE = 0.24  # inches of one in a legend
-_CELL = 0.5  # of an attention map
-_QUERY = 34  # letters of one beside it, at most
-_LABEL = 78  # letters of a system's, at most
+_LETTER_WIDTH = 0.085  # average width of a letter, in inches
+_LEGEND_ROW_HEIGHT = 0.24  # height of a legend row, in inches
+_CELL_SIZE = 0.5  # of an attention map, in inches
+_MAX_QUERY = 34  # maximum letters of a query beside an attention map
+_MAX_LABEL = 78  # maximum letters of a system's label
 DPI = 160
-# Okabe and Ito's colours without their yellow, which is too pale for lines.
+# The colours of Okabe and Ito without yellow, which is too pale for lines.
 BLUE = "#0072B2"
 _COLOURS = (BLUE, "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-_GREYS = (("#000000", ":"), ("#555555", "--"), ("#888888", "-."))  # of yardsticks
+_GREYS = (("#000000", ":"), ("#555555", "--"), ("#888888", "-."))  # for yardsticks
 _THIN_MARKERS = ("x", "+", "1", "2", "|", "_", "3", "4")
 _SETTINGS = {
     "font.size": 10,
@@ -51,7 +51,7 @@ _SETTINGS = {
     "grid.color": "#e4e4e4",
     "legend.frameon": False,
     "hatch.linewidth": 0.7,
-    "text.parse_math": False,  # two dollars in a query are dollars
+    "text.parse_math": False,  # dollar signs in queries are literal
 }
 
 
@@ -62,8 +62,8 @@ class Style(NamedTuple):
 
 
 def styles(models: Sequence[str], yardsticks: Sequence[str]) -> Dict[str, Style]:
-    """One a label, the same in every picture; no two have both colour and marker in common, up to
-    24 models and 24 yardsticks."""
+    """One style per label, the same in every picture. Colour and marker together are unique for
+    up to 24 models and 24 yardsticks."""
     found = {}
     for i, label in enumerate(models):
         line = "-" if i < len(_COLOURS) else (0, (5, 1))
@@ -84,7 +84,7 @@ def check_matplotlib() -> None:
 
 
 def _with_settings(draw: Callable[..., bytes]) -> Callable[..., bytes]:
-    """For this picture only: nothing of the process that asks for it is changed."""
+    """Apply the settings to this picture only, so that the caller's matplotlib stays unchanged."""
 
     @wraps(draw)
     def drawn(*args: Any) -> bytes:
@@ -98,7 +98,7 @@ def _with_settings(draw: Callable[..., bytes]) -> Callable[..., bytes]:
 
 @_with_settings
 def bleu_chart(bars: Sequence[Tuple[str, Mapping[str, Optional[Figure]]]]) -> bytes:
-    """One group a system, one bar for each way to score it and one for the paper's."""
+    """One group of bars per system: one bar per text variant, and one for the paper."""
     series = [name for name in _BARS if any(heights.get(name) for _, heights in bars)]
     drawing = _drawing(0.9 + 0.23 * sum(len(_present(heights)) + 0.7 for _, heights in bars))
     axes = drawing.subplots()
@@ -162,7 +162,7 @@ def _bar(axes: "Axes", place: float, figure: Optional[Figure], name: str) -> Non
 def position_chart(
     panels: Mapping[str, Mapping[str, Mapping[str, Figure]]], looks: Mapping[str, Style]
 ) -> bytes:
-    """A panel a figure (`BLEU`, …): by label, by place in the session."""
+    """One panel per figure (`BLEU`, …): one line per label, by position in the session."""
     drawing = _drawing(3.6)
     (row,) = drawing.subplots(1, len(panels), squeeze=False)
     for axes, (title, systems) in zip(row, panels.items()):
@@ -191,7 +191,7 @@ def position_chart(
 
 @_with_settings
 def learning_curves(curves: Mapping[str, Sequence[Curve]], looks: Mapping[str, Style]) -> bytes:
-    """Validation, and training where logged: the mean of a system's runs in the band of all."""
+    """Validation and, if logged, training loss: the mean of a system's runs, with their range."""
     kinds = ["validation", "training"]
     if not any(curve.training for runs in curves.values() for curve in runs):
         kinds = ["validation"]
@@ -211,7 +211,7 @@ def learning_curves(curves: Mapping[str, Sequence[Curve]], looks: Mapping[str, S
 
 
 def _shown_range(curves: Sequence[Curve]) -> Tuple[float, float]:
-    """Up to where validation begins; the first steps of training would squeeze all else flat."""
+    """Up to the first validation loss; the first training steps would flatten everything else."""
     validation = [loss for curve in curves for _, loss in curve.validation]
     training = [loss for curve in curves for _, loss in curve.training]
     low, high = min(validation + training), max(validation)
@@ -221,9 +221,9 @@ def _shown_range(curves: Sequence[Curve]) -> Tuple[float, float]:
 
 def _curve(axes: "Axes", runs: Sequence[Points], label: str, look: Style) -> None:
     logged = [dict(points) for points in runs if points]
-    # Where a run has ended, the mean of the others would jump.
+    # Only updates that all runs have: without one of the runs, the mean would jump.
     common = shared_updates([points for points in runs if points])
-    if not common:  # no mean: a line each, one name for all
+    if not common:  # no mean: one line per run, all under one label
         for points in logged:
             _loss_line(axes, list(points), list(points.values()), label, look)
             label = ""
@@ -252,18 +252,18 @@ def _loss_line(
 
 @_with_settings
 def attention_maps(sessions: Sequence[Attention]) -> bytes:
-    """A row a session, a column a layer; one hue from pale to dark, and the numbers."""
+    """One row per session, one column per layer; one hue from pale to dark, with numbers."""
     layers = max(len(session.layers) for session in sessions)
     sizes = [len(session.queries) for session in sessions]
     queries = [query for session in sessions for query in session.queries]
-    longest = max(len(_shortened(query, _QUERY)) for query in queries)
-    width = _LETTER * longest + layers * (_CELL * max(sizes) + 0.3) + 1.2
-    drawing = _drawing(sum(_CELL * size + 0.75 for size in sizes), width)
+    longest = max(len(_shortened(query, _MAX_QUERY)) for query in queries)
+    width = _LETTER_WIDTH * longest + layers * (_CELL_SIZE * max(sizes) + 0.3) + 1.2
+    drawing = _drawing(sum(_CELL_SIZE * size + 0.75 for size in sizes), width)
     grid = drawing.subplots(len(sessions), layers, squeeze=False, height_ratios=sizes)
     for row, session in zip(grid, sessions):
         for layer, axes in enumerate(row):
             _map(axes, session, layer)
-            axes.set_xlim(-0.5, max(sizes) - 0.5)  # squares of one size in all of them
+            axes.set_xlim(-0.5, max(sizes) - 0.5)  # squares of the same size in all maps
     return _png(drawing)
 
 
@@ -275,11 +275,11 @@ def _map(axes: "Axes", session: Attention, layer: int) -> None:
     shown = np.ma.masked_array(weights, later)
     axes.imshow(shown, cmap="Blues", vmin=0, vmax=1.1, aspect="auto")
     for i, j in zip(*np.nonzero(~later)):
-        # A frame, so that nothing taken looks other than nothing to be seen.
+        # The frame distinguishes weight 0 from a hidden cell.
         axes.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor="#aaaaaa"))
         ink = "white" if weights[i, j] > 0.6 else "black"
         axes.text(j, i, f"{100 * weights[i, j]:.0f}", ha="center", va="center", color=ink, size=9)
-    names = [f"{_shortened(query, _QUERY)}  {i}" for i, query in enumerate(session.queries, 1)]
+    names = [f"{_shortened(query, _MAX_QUERY)}  {i}" for i, query in enumerate(session.queries, 1)]
     axes.set_yticks(range(count), names if layer == 0 else [""] * count)
     axes.set_xticks(range(count), [str(i) for i in range(1, count + 1)])
     axes.tick_params(length=0)
@@ -293,7 +293,7 @@ def _map(axes: "Axes", session: Attention, layer: int) -> None:
 
 
 def _drawing(height: float, width: float = WIDTH) -> "Drawing":
-    """Without pyplot, which keeps every figure."""
+    """A figure without pyplot, which would keep a reference to it."""
     from matplotlib.figure import Figure as Drawing
 
     return Drawing(figsize=(width, height), layout="constrained")
@@ -301,7 +301,7 @@ def _drawing(height: float, width: float = WIDTH) -> "Drawing":
 
 def _png(drawing: "Drawing") -> bytes:
     buffer = io.BytesIO()
-    # Without the version, the same report is the same bytes.
+    # Without the software version, so that the same report has the same bytes.
     drawing.savefig(buffer, format="png", dpi=DPI, metadata={"Software": None})
     return buffer.getvalue()
 
@@ -311,15 +311,15 @@ def _legend(drawing: "Drawing", axes: "Axes") -> None:
     labels = list(map(_shortened, names))
     if not labels:
         return
-    fitting = int(WIDTH / (0.75 + _LETTER * max(map(len, labels))))
+    fitting = int(WIDTH / (0.75 + _LETTER_WIDTH * max(map(len, labels))))
     columns = max(1, min(len(labels), fitting))
-    # Many rows of long names would take the place of the picture itself.
+    # Many legend rows of long names would leave no space for the plot, so the figure grows.
     further = max(0, math.ceil(len(labels) / columns) - 2)
-    drawing.set_figheight(drawing.get_figheight() + _LINE * further)
+    drawing.set_figheight(drawing.get_figheight() + _LEGEND_ROW_HEIGHT * further)
     drawing.legend(handles, labels, loc="outside upper center", ncols=columns)
 
 
-def _shortened(text: str, length: int = _LABEL) -> str:
-    """matplotlib lays out every letter of a text, in more time than a reader has; the tables have
-    all of them."""
+def _shortened(text: str, length: int = _MAX_LABEL) -> str:
+    """Shorten labels: matplotlib's layout is slow for long texts, and the tables have the full
+    labels."""
     return text if len(text) <= length else text[: length - 1] + "…"

@@ -1,4 +1,4 @@
-"""What the plugin registers, and how large it is; `mtn-architectures` prints it."""
+"""The plugin's architectures and their sizes, for `mtn-architectures`."""
 
 from contextlib import nullcontext
 from typing import ContextManager, List, Sequence, Tuple
@@ -18,7 +18,7 @@ PACKAGE = mtn_fairseq.__name__
 
 
 def registered_architectures() -> List[str]:
-    """Names for `--arch` that come from this package."""
+    """The names for `--arch` from this package."""
     return [
         name
         for name, model in ARCH_MODEL_REGISTRY.items()
@@ -27,14 +27,14 @@ def registered_architectures() -> List[str]:
 
 
 def without_allocating() -> ContextManager:
-    """Shapes without weights, where torch can (2.0 and later)."""
+    """Build tensors as shapes without memory, if torch supports it (2.0 and later)."""
     return torch.device("meta") if torch.__version__ >= "2" else nullcontext()
 
 
 def build(
     architecture: str, vocabulary: int, flags: Sequence[str] = ()
 ) -> FairseqEncoderDecoderModel:
-    """A model as `fairseq-train` would build it, for a dictionary of so many symbols."""
+    """A model as `fairseq-train` builds it, for a dictionary of this many symbols."""
     dictionary = Dictionary()
     words = (QUERY_SEPARATOR, SESSION_SEPARATOR, *map(str, range(vocabulary)))
     for word in words[: vocabulary - len(dictionary)]:
@@ -47,7 +47,7 @@ def build(
 
 
 def parameters(model: nn.Module, vocabulary: int) -> Tuple[int, int]:
-    """How many numbers are learned: in all, and outside the layers as wide as the vocabulary."""
-    weights = list(model.parameters())  # shared ones once
+    """Number of parameters: in total, and outside the vocabulary-sized layers."""
+    weights = list(model.parameters())  # shared weights count once
     body = [weight for weight in weights if weight.size(0) != vocabulary]
     return sum(w.numel() for w in weights), sum(w.numel() for w in body)

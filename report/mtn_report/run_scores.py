@@ -1,4 +1,4 @@
-"""The scores of all runs, from one or several outputs of `mtn-evaluate --json`."""
+"""The scores of all runs, from one or more outputs of `mtn-evaluate --json`."""
 
 from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional, Sequence, Set
@@ -9,8 +9,8 @@ from .evaluation_file import read_evaluation
 from .manifest import Manifest, System
 
 FIGURES = ("1-gram", "2-gram", "3-gram", "4-gram", "bleu", "exact", "mrr@10")
-# What makes evaluations comparable, and what to do where it differs.
-_SAME = {
+# What must be equal for evaluations to be comparable, with reason and remedy if it differs.
+_MUST_MATCH = {
     "sha256": ("another test set", "evaluate all systems on one test text"),
     "unknown_words": ("another dictionary", "evaluate all systems with the same --dict"),
     "unknown_sha256": ("another dictionary", "evaluate all systems with the same --dict"),
@@ -18,7 +18,7 @@ _SAME = {
 
 
 class Figure(NamedTuple):
-    """Over the runs of a system."""
+    """The mean and range of a figure over the runs of a system."""
 
     mean: float
     low: float
@@ -27,7 +27,7 @@ class Figure(NamedTuple):
 
     @classmethod
     def of(cls, values: Sequence[Optional[float]]) -> Optional["Figure"]:
-        """None where a run lacks it: a mean of the others would stand for another set of runs."""
+        """None if any run lacks the figure: a mean over fewer runs would be misleading."""
         known = [value for value in values if value is not None]
         if not known or len(known) != len(values):
             return None
@@ -37,12 +37,12 @@ class Figure(NamedTuple):
 class Evaluations(NamedTuple):
     test: dict
     signature: str
-    of_name: Dict[str, dict]  # what was evaluated, by its name there
+    of_name: Dict[str, dict]  # results by name in the evaluations
     notes: List[str]
     comparisons: List[dict]
 
     def results(self, system: System) -> List[dict]:
-        """One a run that was evaluated."""
+        """One result per evaluated run."""
         return [self.of_name[run.scores] for run in system.runs if run.scores is not None]
 
     def figure(self, system: System, text: str, name: str) -> Optional[Figure]:
@@ -50,7 +50,7 @@ class Evaluations(NamedTuple):
         return Figure.of([figures.get(name) for figures in found])
 
     def groups(self, system: System, kind: str) -> Dict[str, List[dict]]:
-        """By the group's label, one entry a run."""
+        """Group label -> one entry per run."""
         found: Dict[str, List[dict]] = {}
         for result in self.results(system):
             for group in result["groups"].get(kind, []):
@@ -58,12 +58,12 @@ class Evaluations(NamedTuple):
         return found
 
     def perplexities(self, system: System) -> List[dict]:
-        """One a run; none where a run lacks it, as for other figures."""
+        """One perplexity per run; empty if any run lacks it, as for other figures."""
         found = [result.get("perplexity") for result in self.results(system)]
         return [each for each in found if each is not None] if all(found) else []
 
     def differences(self, system: System, baseline: System, text: str) -> Dict[str, dict]:
-        """By figure, where both were compared."""
+        """Differences by figure; empty if the two systems were not compared."""
         names = (system.compared, baseline.compared, text)
         return {
             found["figure"]: found
@@ -73,10 +73,10 @@ class Evaluations(NamedTuple):
 
 
 def read_evaluations(manifest: Manifest) -> Optional[Evaluations]:
-    """None where there are none.
+    """The evaluations of a manifest; None if it names none.
 
     Raises:
-        InputError: they are of different test sets, or lack a system that the manifest names.
+        InputError: they have different test sets, or lack a system that the manifest names.
     """
     if not manifest.evaluations:
         return None
@@ -104,13 +104,13 @@ def read_evaluations(manifest: Manifest) -> Optional[Evaluations]:
 
 
 def unshown(manifest: Manifest, evaluations: Evaluations) -> List[str]:
-    """Names that were evaluated and that no run has."""
+    """Evaluated names that no run has."""
     shown = {run.scores for system in manifest.systems for run in system.runs}
     return [name for name in evaluations.of_name if name not in shown]
 
 
 def uncompared(manifest: Manifest, evaluations: Evaluations) -> List[str]:
-    """Names of comparisons that no system has as `compared`."""
+    """Compared names that no system has as `compared`."""
     shown = {system.compared for system in manifest.systems}
     return sorted(_names(evaluations.comparisons) - shown)
 
@@ -120,7 +120,7 @@ def _names(comparisons: Sequence[dict]) -> Set[str]:
 
 
 def _check_same(first_path: Path, first: dict, path: Path, result: dict) -> None:
-    for name, (reason, remedy) in _SAME.items():
+    for name, (reason, remedy) in _MUST_MATCH.items():
         if result["test"].get(name) != first["test"].get(name):
             raise InputError(f"{reason} than {first_path}", remedy, path)
     if _seen(result) != _seen(first):
@@ -138,8 +138,8 @@ def _check_same(first_path: Path, first: dict, path: Path, result: dict) -> None
 
 
 def _check_same_sessions(paths: Sequence[Path], read: Sequence[dict]) -> None:
-    """The same next queries may follow other sessions. Evaluations made before they were counted
-    in have no such entry."""
+    """Refuse evaluations of different sessions, which may have the same next queries. Those by
+    older versions do not have this entry."""
     known = [
         (path, result["test"]["sessions_sha256"])
         for path, result in zip(paths, read)
@@ -155,7 +155,7 @@ def _check_same_sessions(paths: Sequence[Path], read: Sequence[dict]) -> None:
 
 
 def _seen(result: dict) -> List[int]:
-    """How many next queries the training text has, and has not."""
+    """How many next queries the training text has and lacks."""
     groups = result["systems"][0]["groups"] if result["systems"] else {}
     return [group["pairs"] for group in groups.get("seen", [])]
 
@@ -177,8 +177,8 @@ def _check_compared(manifest: Manifest, comparisons: Sequence[dict]) -> None:
 
 
 def _check_compared_runs(manifest: Manifest, read: Sequence[dict]) -> None:
-    """A difference is of the very runs that stand in the tables. Which ones a name was given to,
-    evaluations made before `runs` was written do not say."""
+    """Refuse differences of other runs than those in the tables. Evaluations by older versions do
+    not list the runs."""
     for result in read:
         if "runs" not in result:
             continue

@@ -1,4 +1,4 @@
-"""Sessions that the manifest names by line, and what was suggested in them. No others are shown."""
+"""The sample sessions that the manifest lists by line, with suggestions. No others are shown."""
 
 from itertools import islice
 from pathlib import Path
@@ -15,13 +15,13 @@ from mtn_preprocess.text.word_pieces import decode_pieces
 from .manifest import Manifest, System
 from .run_scores import Evaluations
 
-SHOWN = 3  # suggestions of a system
+SHOWN = 3  # suggestions per system
 
 
 class Session(NamedTuple):
     line: int
-    source: str  # as the test text has it
-    queries: List[str]  # as they were typed
+    source: str  # as in the test text
+    queries: List[str]  # as typed
     next_query: str
 
 
@@ -36,14 +36,14 @@ class Sample(NamedTuple):
 
 
 class SampleText(NamedTuple):
-    """The test text, and of its sessions those to show."""
+    """The test text: the sessions to show, and all next queries."""
 
     sessions: List[Session]  # in the order of the manifest
-    next_queries: List[str]  # all of them, in words
+    next_queries: List[str]  # all, in words
 
 
 def read_sample_text(manifest: Manifest, evaluations: Optional[Evaluations]) -> SampleText:
-    """Empty where the manifest names no lines."""
+    """Empty if the manifest lists no lines."""
     if manifest.test is None or not manifest.sample_lines:
         return SampleText([], [])
     wanted = set(manifest.sample_lines)
@@ -80,7 +80,7 @@ def read_samples(manifest: Manifest, text: SampleText) -> List[Sample]:
         pairs = read_system(*files, pairs=len(asked)).pairs
         check_same_next_queries(" + ".join(files), pairs, str(manifest.test), asked)
         for session, suggestions in samples:
-            ranked = dict.fromkeys(pairs[session.line - 1].ranked)  # each once
+            ranked = dict.fromkeys(pairs[session.line - 1].ranked)  # without duplicates
             suggestions[system.label] = [
                 Suggested(as_typed(query), query == asked[session.line - 1])
                 for query in islice(ranked, SHOWN)
@@ -89,7 +89,7 @@ def read_samples(manifest: Manifest, text: SampleText) -> List[Sample]:
 
 
 def suggestion_files(system: System) -> List[Path]:
-    """Of the first run that has any."""
+    """The files of the first run that has any."""
     return next((run.suggestions for run in system.runs if run.suggestions), [])
 
 

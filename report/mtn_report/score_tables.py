@@ -1,4 +1,4 @@
-"""Tables of scores: each system on raw text, with `<unk>` as a token, and as the paper has it."""
+"""Tables of scores: each system on raw text, with `<unk>` as a token, and in the paper."""
 
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence
 
@@ -17,7 +17,7 @@ _HEADINGS = {"bleu": "BLEU", "mrr@10": "MRR@10"}
 
 
 class _Facts(NamedTuple):
-    """What stands beside the scores of a system."""
+    """The columns besides the scores of a system."""
 
     layers: Cell = Cell("")
     runs: Cell = Cell("")
@@ -30,7 +30,7 @@ def score_table(
     sizes: Mapping[str, Size],
     paper: Mapping[str, PaperRow],
 ) -> Table:
-    """Rows of the paper that none of the systems is about come last."""
+    """The table of one section; rows of the paper without a matching system come last."""
     best = {text: _best(systems, evaluations, text) for text in TEXTS}
     rows = []
     for system in systems:
@@ -49,7 +49,7 @@ def group_table(
     text: str,
     labels: Optional[Mapping[str, str]] = None,
 ) -> Table:
-    """Every figure by kind of pair, such as the place of the next query in its session."""
+    """Every figure by kind of pair, such as the position of the next query in its session."""
     rows = []
     of_system = {system.label: evaluations.groups(system, kind) for system in systems}
     for group, found_first in next(iter(of_system.values())).items():
@@ -69,7 +69,7 @@ def group_table(
 def difference_table(
     systems: Sequence[System], evaluations: Evaluations, baseline: System, text: str
 ) -> Table:
-    """Each system minus the baseline; an interval without 0 is bold."""
+    """Each system minus the baseline; intervals that exclude 0 are bold."""
     rows = []
     for system in systems:
         found = evaluations.differences(system, baseline, text)
@@ -79,7 +79,7 @@ def difference_table(
 
 
 def perplexity_table(systems: Sequence[System], evaluations: Evaluations) -> Table:
-    """Of systems that have one, with the tokens it is of."""
+    """The systems' perplexities with the tokens they are computed over."""
     rows = []
     for system in systems:
         found = evaluations.perplexities(system)
@@ -151,14 +151,14 @@ def _row(label: Cell, text: str, facts: _Facts, scores: List[Cell]) -> List[Cell
     return [label, Cell(text), *facts, *scores]
 
 
-def _layers(found: "Size | PaperRow") -> Cell:  # a text, for Python 3.8
+def _layers(found: "Size | PaperRow") -> Cell:  # quoted, for Python 3.8
     if found.encoder_layers is None or found.decoder_layers is None:
         return Cell(MISSING)
     return Cell(f"{found.encoder_layers}, {found.decoder_layers}D")
 
 
 def _best(systems: Sequence[System], evaluations: Evaluations, text: str) -> Dict[str, float]:
-    """The highest mean of each figure, as it is shown: two that look alike are both the best."""
+    """The highest mean of each figure after rounding, so that equal numbers are both best."""
     found: Dict[str, float] = {}
     for name in FIGURES:
         figures = [evaluations.figure(system, text, name) for system in systems]

@@ -1,4 +1,4 @@
-"""A report from its manifest: one function a section, each with what it says when it cannot be."""
+"""Build a report from its manifest: one function per section, which also explains an omission."""
 
 from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional
 
@@ -41,16 +41,16 @@ NO_SCORES = "Left out: no run has both scores and one of the evaluations they st
 
 
 class Inputs(NamedTuple):
-    """What several sections need."""
+    """Data that several sections need."""
 
     manifest: Manifest
     evaluations: Optional[Evaluations]
-    sizes: Dict[str, Size]  # by label, of those with a checkpoint
+    sizes: Dict[str, Size]  # by label, for systems with a checkpoint
     looks: Dict[str, Style]
     text: SampleText
 
     def scored(self, *groups: str) -> List[System]:
-        """Those with scores, in the order of the manifest; yardsticks first, in every table."""
+        """Systems with scores: first yardsticks, then these groups in the manifest's order."""
         if self.evaluations is None:
             return []
         found = [system for system in self.manifest.systems if self.evaluations.results(system)]
@@ -157,7 +157,7 @@ def _data(inputs: Inputs) -> Iterator[Block]:
     if ours == 0:
         yield Paragraph("Left out: the stats count no session.")
         return
-    is_aols = "paper" in stats  # the paper's figures are of that log, and say nothing of others
+    is_aols = "paper" in stats  # those figures are for that log only
     columns = range(7) if is_aols else (0, 1, 3, 5)
     theirs = sum(split.sessions for split in paper.SPLITS.values())
     rows = []
@@ -221,7 +221,7 @@ def _bleu(inputs: Inputs) -> Iterator[Block]:
 
 
 def _perplexity(inputs: Inputs) -> Iterator[Block]:
-    """Only of systems whose evaluation has it."""
+    """The perplexity section, only for systems that have perplexities."""
     evaluations = inputs.evaluations
     if evaluations is None:
         return
@@ -245,7 +245,7 @@ def _perplexity(inputs: Inputs) -> Iterator[Block]:
 
 
 def _differences(inputs: Inputs) -> Iterator[Block]:
-    """Only where systems were compared, and say as what: a table a baseline."""
+    """One table per baseline, only for systems with comparisons and a `compared` name."""
     evaluations = inputs.evaluations
     if evaluations is None or not _is_any_compared(inputs):
         return
@@ -354,7 +354,7 @@ def _curves(inputs: Inputs) -> Iterator[Block]:
 
 
 def _curve_notes(label: str, read: List[Curve], drawn: List[Curve]) -> Iterator[Block]:
-    """What the picture of a system's runs does not show as the others'."""
+    """Notes on runs that the picture omits or shows differently."""
     lost = len(read) - len(drawn)
     if lost:
         yield Paragraph(
@@ -422,7 +422,7 @@ def _notes(inputs: Inputs) -> Iterator[Block]:
     left = unshown(inputs.manifest, inputs.evaluations)
     if left:
         yield Paragraph(f"Evaluated, but in no run of the manifest: {', '.join(left)}.")
-    if not _is_any_compared(inputs):  # so there is no section of differences to say it
+    if not _is_any_compared(inputs):  # otherwise the section of differences lists them
         yield from _uncompared(inputs)
     for note in dict.fromkeys(inputs.evaluations.notes):
         yield Paragraph(note)

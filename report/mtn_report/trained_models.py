@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-BYTES = 4  # of a number: "under single-precision floating-point representation", says the paper
+BYTES = 4  # per number; the paper: "under single-precision floating-point representation"
 
 
 class Size(NamedTuple):
     parameters: int
-    encoder_layers: Optional[str]  # as the paper writes them: `3Q, 2S`; None for recurrent ones
+    encoder_layers: Optional[str]  # in the paper's notation: `3Q, 2S`; None for recurrent encoders
     decoder_layers: Optional[str]
 
     @property
@@ -17,12 +17,12 @@ class Size(NamedTuple):
 
 
 def size_of(checkpoint: Path, data: Path) -> Size:
-    # Imported here: a report without checkpoints needs neither torch nor fairseq.
+    # A report without checkpoints needs neither torch nor fairseq.
     from mtn_fairseq.checkpoints.loading import load_model
 
     model, _ = load_model(checkpoint, data)
     return Size(
-        sum(weights.numel() for weights in model.parameters()),  # shared ones once
+        sum(weights.numel() for weights in model.parameters()),  # shared weights count once
         _encoder_layers(model.encoder),
         _count(model.decoder, ""),
     )
@@ -33,7 +33,7 @@ def _encoder_layers(encoder: object) -> Optional[str]:
 
     if isinstance(encoder, MTNEncoder):
         parts = [encoder.query_encoder, *encoder.levels]
-        # Above the session level the paper has no letter.
+        # The paper has no letter for levels above the session.
         letters = ["Q", "S", *(f"L{level}" for level in range(3, len(parts) + 1))]
         return ", ".join(f"{len(part.layers)}{letter}" for part, letter in zip(parts, letters))
     return _count(encoder, "Q")

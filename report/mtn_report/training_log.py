@@ -1,4 +1,4 @@
-"""Learning curves from what `fairseq-train` printed, with --log-format simple, tqdm or json."""
+"""Learning curves from the output of `fairseq-train --log-format simple`, tqdm or json."""
 
 import json
 import math
@@ -20,18 +20,18 @@ class Curve(NamedTuple):
 
 
 def read_curve(path: Path) -> Curve:
-    """Without label smoothing and entropy (`nll_loss`), so that criterions compare; where it is
-    not logged, `loss` is the same (`cross_entropy`).
+    """Read `nll_loss`, which excludes label smoothing and entropy, so that criterions compare.
+    If it is not logged, `loss` is the same (`cross_entropy`).
 
-    An update that a resumed run repeats counts as it was the last time. A loss that is no finite
-    number is no point: of a run that diverged from the start, none are left.
+    Where a resumed run repeats an update, the last value counts. Losses that are not finite are
+    dropped: a run that diverged at the start has no points.
     """
     found: Dict[str, Dict[int, float]] = {"train_inner": {}, "valid": {}}
     if not path.is_file():
         raise InputError("not a file", "give all that fairseq-train printed", path)
     with open(path, encoding="utf-8", errors="replace") as stream:
         for line in stream:
-            # The last line of a run that was cut may be broken off, with half a number at its end.
+            # The last line of a killed run may be truncated in the middle of a number.
             match = _LINE.search(line) if line.endswith("\n") else None
             fields = _fields(match[2]) if match else {}
             loss = fields.get("nll_loss", fields.get("loss"))
@@ -46,7 +46,7 @@ def read_curve(path: Path) -> Curve:
 
 
 def shared_updates(runs: Sequence[Points]) -> List[int]:
-    """Those at which every run has a point."""
+    """The updates at which every run has a point."""
     found = [{updates for updates, _ in points} for points in runs]
     return sorted(set.intersection(*found)) if found else []
 
@@ -56,7 +56,7 @@ def _finite(losses: Dict[int, float]) -> Points:
 
 
 def _fields(text: str) -> Dict[str, float]:
-    """Of a line that a resumed run broke in the middle, or is otherwise damaged, none."""
+    """The fields of a line; none if the line is damaged, for example cut by a resumed run."""
     try:
         if text.startswith("{"):
             text = ", ".join(f"{name}={value}" for name, value in json.loads(text).items())

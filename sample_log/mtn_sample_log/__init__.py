@@ -1,10 +1,10 @@
-"""A synthetic search log, whose best possible next-query scores are known exactly.
+"""A synthetic search log for which the best possible next-query scores are known exactly.
 
-    topics, query, world   what people search for, and the queries that say so
-    behaviour, process     the law of a session: what is asked next, and how often
-    writer                 logs drawn from that law, in AOL's format
-    session_text           prepared text, read back
-    best_possible            the best possible scores, with the whole session or the last query only
+    topics, query, world   topics, abstract queries, and the words for both
+    behaviour, process     the probability law of a session: which query follows, how often
+    writer                 writes logs drawn from that law, in AOL's format
+    session_text           reads prepared text
+    best_possible          the best possible scores, from the whole session or the last query only
     cli                    mtn-sample-log
 
 Standard library only.

@@ -1,10 +1,10 @@
-"""How a searcher moves from query to query: the next-query law, given all queries so far.
+"""The probability law of the next query, given all queries so far.
 
-A searcher follows a *thread* most of the time, and which query continues the thread depends on the
-whole session: after "london hotels", "paris" the thread is "paris hotels"; after "paris flights",
-"paris" it is the most popular thing not yet asked about paris. The rest of the time the searcher
-makes one of a few moves that people make anyhow. Both are functions of the visible queries alone,
-so the best possible prediction is known exactly (see `best_possible`).
+A searcher usually follows a *thread*, and the query that continues the thread depends on the whole
+session: after "london hotels", "paris" the thread is "paris hotels"; after "paris flights", "paris"
+it is the most popular aspect of paris not yet asked. Otherwise the searcher makes one of a few
+habitual moves. Both depend on the visible queries alone, so the best possible prediction is known
+exactly (see `best_possible`).
 """
 
 from functools import lru_cache
@@ -18,34 +18,34 @@ Prefix = Tuple[Query, ...]
 Law = Dict[Query, float]
 Ladder = Tuple[List[Query], List[float]]
 
-FOLLOW_FIRST = 0.48  # chance to follow the thread after one query, when it is still thin …
-FOLLOW = 0.68  # … and later
-MISSPELL = 0.20  # chance that a member typed for the first time, alone, comes out misspelt
+FOLLOW_FIRST = 0.48  # probability to follow the thread after one query …
+FOLLOW = 0.68  # … and after more
+MISSPELL = 0.20  # probability that a member typed alone for the first time is misspelt
 
 OPENING = {HEAD: 0.08, ENTITY: 0.42, ASPECT: 0.50}
-MEMBER_POPULARITY = 0.90  # each member, and each aspect, is so many times as popular as the one
-ASPECT_POPULARITY = 0.80  # … that stands before it
+MEMBER_POPULARITY = 0.90  # popularity of each member relative to the one before it …
+ASPECT_POPULARITY = 0.80  # … and the same for aspects
 
 
 class View(NamedTuple):
-    """What the moves need to know about a prefix.
+    """The features of a prefix that the moves depend on.
 
-    A call at a web site is an interruption: once it is over it leaves no trace.
+    Visiting a web site is an interruption that leaves no trace afterwards.
     """
 
     shape: Shape
     last: Query
-    anchor: Query  # the last query that is no site
-    before: Optional[Query]  # the one before the anchor
-    focus: int  # the member the searcher is busy with, -1 for none
-    visited: Tuple[int, ...]  # members in the order they were first met
+    anchor: Query  # the last query that is not a site
+    before: Optional[Query]  # the query before the anchor
+    focus: int  # the current member, -1 for none
+    visited: Tuple[int, ...]  # members in order of first mention
     asked: Tuple[Tuple[int, int], ...]  # (member, aspect) pairs so far
-    recent: int  # the aspect asked last, -1 for none
+    recent: int  # the latest aspect, -1 for none
     seen: Prefix
 
     @classmethod
     def of(cls, shape: Shape, prefix: Prefix) -> "View":
-        """Fold a prefix (not empty, first query no site) into a view."""
+        """The view of a non-empty prefix whose first query is not a site."""
         steps: List[Query] = []
         for query in prefix:
             if query.kind != SITE and (not steps or steps[-1] != query):
@@ -65,15 +65,15 @@ class View(NamedTuple):
         )
 
     def unasked(self, member: int) -> List[int]:
-        """Aspects not yet asked of a member, most popular first."""
+        """Aspects of a member that were not yet asked, most popular first."""
         return [a for a in range(self.shape.aspects) if (member, a) not in self.asked]
 
     def others(self) -> List[int]:
-        """Members met before the one in focus, in the order they were met."""
+        """Members mentioned other than the focus, in order of first mention."""
         return [member for member in self.visited if member != self.focus]
 
 
-# --- moves: a view to the queries that the move may lead to; empty where the move makes no sense
+# --- moves: from a view to possible next queries; empty if the move is not possible
 
 
 def _popular(count: int, ratio: float) -> List[float]:
@@ -83,39 +83,39 @@ def _popular(count: int, ratio: float) -> List[float]:
 
 
 def _typed(member: int) -> Law:
-    """A member on its own, typed for the first time: now and then misspelt."""
+    """A member typed alone for the first time, sometimes misspelt."""
     return {Query(ENTITY, member): 1 - MISSPELL, Query(TYPO, member): MISSPELL}
 
 
 def _next_member(view: View) -> int:
-    """The alternative after the one in focus, in a ring, without those met; -1 if all were."""
+    """The next member after the focus, in a ring, that was not visited; -1 if all were."""
     members = view.shape.members
     ring = ((view.focus + step) % members for step in range(1, members + 1))
     return next((member for member in ring if member not in view.visited), -1)
 
 
 def specify(view: View) -> Law:
-    """Ask the most popular thing not yet asked of the member in focus."""
+    """Ask the most popular aspect not yet asked of the focus."""
     free = view.unasked(view.focus) if view.focus >= 0 else []
     return {Query(ASPECT, view.focus, free[0]): 1.0} if free else {}
 
 
 def specify_any(view: View) -> Law:
-    """Ask anything not yet asked of the member in focus."""
+    """Ask any aspect not yet asked of the focus."""
     free = view.unasked(view.focus) if view.focus >= 0 else []
     shares = _popular(len(free), ASPECT_POPULARITY)
     return {Query(ASPECT, view.focus, aspect): p for aspect, p in zip(free, shares)}
 
 
 def carry(view: View) -> Law:
-    """Ask of the member in focus what was last asked of another one."""
+    """Ask the focus's version of the latest aspect, last asked of another member."""
     if view.recent < 0 or view.focus < 0 or (view.focus, view.recent) in view.asked:
         return {}
     return {Query(ASPECT, view.focus, view.recent): 1.0}
 
 
 def correct(view: View) -> Law:
-    """Type the misspelt member again, rightly."""
+    """Correct the spelling of a misspelt member."""
     return {Query(ENTITY, view.anchor.first): 1.0} if view.anchor.kind == TYPO else {}
 
 
@@ -130,13 +130,13 @@ def generalise(view: View) -> Law:
 
 
 def switch(view: View) -> Law:
-    """Turn to the next alternative."""
+    """Switch to the next member."""
     member = _next_member(view)
     return _typed(member) if member >= 0 else {}
 
 
 def switch_keeping_aspect(view: View) -> Law:
-    """Turn to the next alternative and ask of it at once what was asked last."""
+    """Switch to the next member with the latest aspect."""
     member = _next_member(view)
     if member < 0 or view.recent < 0:
         return {}
@@ -144,14 +144,14 @@ def switch_keeping_aspect(view: View) -> Law:
 
 
 def compare(view: View) -> Law:
-    """Compare the member in focus with the one met first."""
+    """Compare the focus with the first other member visited."""
     others = view.others()
     query = Query(COMPARE, others[0], view.focus) if others else None
     return {query: 1.0} if query and query not in view.seen else {}
 
 
 def come_back(view: View) -> Law:
-    """Return to the member met first, with the latest aspect if it is new there."""
+    """Return to the first other member, with the latest aspect if it is new there."""
     others = view.others()
     if not others:
         return {}
@@ -162,14 +162,14 @@ def come_back(view: View) -> Law:
 
 
 def interrupt(view: View) -> Law:
-    """Call up some web site in between."""
+    """Visit a web site in between."""
     if view.last.kind == SITE:
         return {}
     return {Query(SITE, site): 1.0 / view.shape.sites for site in range(view.shape.sites)}
 
 
 def resume(view: View) -> Law:
-    """Ask the query before the interruption again."""
+    """Repeat the query before the interruption."""
     return {view.anchor: 1.0} if view.last.kind == SITE else {}
 
 
@@ -177,7 +177,7 @@ Move = Callable[[View], Law]
 
 
 def thread(view: View) -> Tuple[Move, ...]:
-    """The moves that continue the session's thread; the first that is possible counts."""
+    """The moves that continue the session's thread; the first possible one is taken."""
     kind, before = view.anchor.kind, view.before
     if kind == HEAD:
         return switch_keeping_aspect, switch, come_back
@@ -221,7 +221,7 @@ HABITS: Dict[str, Dict[Move, float]] = {
 
 
 def _blend(parts: List[Tuple[float, Law]]) -> Law:
-    """Laws mixed in proportion to their weights; impossible (empty) ones leave their share."""
+    """Laws mixed in proportion to their weights; empty laws leave their share to the others."""
     possible = [(weight, law) for weight, law in parts if law]
     total = fsum(weight for weight, _ in possible)
     mixed: Law = {}
@@ -232,16 +232,16 @@ def _blend(parts: List[Tuple[float, Law]]) -> Law:
 
 
 def ladder(law: Law) -> Ladder:
-    """A law's queries and their cumulated probabilities, ready for drawing."""
+    """A law's queries and their cumulative probabilities, for sampling."""
     return list(law), list(accumulate(law.values()))
 
 
 class Behaviour:
     """The exact law of a session's queries within a family of one shape.
 
-    `member_popularity`: how often a user has each member in mind; `openings`: the law of the first
-    query given that member; `first_queries`: the same over all users; `next_queries(prefix)`: the
-    law of what follows.
+    `member_popularity`: the probability that a user thinks of each member; `openings`: the law of
+    the first query given that member; `first_queries`: the same over all users;
+    `next_queries(prefix)`: the law of the next query.
     """
 
     def __init__(self, shape: Shape, cache_size: int = 1 << 15) -> None:
@@ -254,14 +254,14 @@ class Behaviour:
         self.first_queries = _blend(list(zip(self.member_popularity, self.openings)))
 
     def _opening(self, member: int) -> Law:
-        """The law of the first query of a session that begins with a member in mind."""
+        """The law of the first query of a session, given the member in mind."""
         aspects = _popular(self.shape.aspects, ASPECT_POPULARITY)
         asked = {Query(ASPECT, member, a): p for a, p in enumerate(aspects)}
         laws = {HEAD: {Query(HEAD): 1.0}, ENTITY: _typed(member), ASPECT: asked}
         return _blend([(OPENING[kind], law) for kind, law in laws.items()])
 
     def _next_queries(self, prefix: Prefix) -> Law:
-        """P(next query | all queries so far), as a table over its whole support."""
+        """P(next query | all queries so far), over all possible next queries."""
         view = View.of(self.shape, prefix)
         habits = HABITS[view.last.kind]
         usual = _blend([(weight, move(view)) for move, weight in habits.items()])
@@ -271,5 +271,5 @@ class Behaviour:
         return _blend([(share, followed), (1 - share, usual)])
 
     def _ladder(self, prefix: Prefix) -> Ladder:
-        """The next queries and their cumulated probabilities, ready for drawing."""
+        """The next queries and their cumulative probabilities, for sampling."""
         return ladder(self.next_queries(prefix))

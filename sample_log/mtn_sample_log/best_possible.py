@@ -1,14 +1,14 @@
-"""How well the next query of the sample log can be predicted at best.
+"""The best possible accuracy of next-query prediction on the sample log.
 
 The population: the (prefix, next) pairs of all sessions that preparation keeps, i.e. sessions of
-`shortest` to `longest` queries (3 to 5) after successive repeats are dropped, every proper prefix
-of each session once, all users, all families, each pair counting the same. Session length does not
-depend on content, so the prefix q1 … qt weighs P(q1 … qt) * P(length > t, length is kept).
+`shortest` to `longest` queries (3 to 5) after successive repeats are dropped; every proper prefix
+of each session, all users, all families, with equal weight per pair. Session length does not
+depend on content, so the prefix q1 … qt has weight P(q1 … qt) * P(length > t, length is kept).
 
-Three ideal predictors name the likeliest next query: from the whole prefix, from its last query
-alone (it does not know t either), and from the last query and its place t, which a model has by
-counting even if nothing else comes through from the queries before. All laws are exact: the first
-is the process itself, the others sum it over every prefix that can occur.
+Three ideal predictors return the likeliest next query: from the whole prefix; from its last query
+alone, without knowing t; and from the last query and its place t, which a model can count even if
+it learns nothing else from the earlier queries. All laws are exact: the first is the process
+itself, the others are sums over every possible prefix.
 """
 
 from functools import lru_cache
@@ -39,8 +39,8 @@ class ImpossiblePair(ValueError):
 class Rates(NamedTuple):
     """Exact-match rates of the ideal predictors on given pairs.
 
-    `expected_*` are the means of the probabilities that they are right, `actual_*` how often they
-    were. `skipped` pairs cannot occur under the process and count in neither.
+    `expected_*` are the mean probabilities of being right, `actual_*` the measured rates. `skipped`
+    pairs cannot occur under the process and count in neither.
     """
 
     pairs: int
@@ -54,7 +54,7 @@ class Rates(NamedTuple):
 
 
 class _Census(NamedTuple):
-    """All pairs within one family: how often each last query is followed by each next one."""
+    """All pairs within one family: the frequency of each next query after each last query."""
 
     joint: Dict[Tuple[int, Query], Law]  # by place and last query
     whole_session: float  # expected rate of the predictor that sees the whole prefix
@@ -63,7 +63,7 @@ class _Census(NamedTuple):
 @lru_cache(maxsize=None)
 def _census(shape: Shape, weights: Tuple[float, ...]) -> _Census:
     """Enumerate every prefix; `weights[t - 1]` is the share of pairs whose prefix has t queries."""
-    behaviour = Behaviour(shape, cache_size=0)  # no prefix comes twice
+    behaviour = Behaviour(shape, cache_size=0)  # every prefix occurs once
     joint: Dict[Tuple[int, Query], Law] = {}
     whole_session = 0.0
     prefixes: Dict[Prefix, float] = {(query,): p for query, p in behaviour.first_queries.items()}
@@ -82,13 +82,13 @@ def _census(shape: Shape, weights: Tuple[float, ...]) -> _Census:
 
 
 def _best(law: Dict[str, float], total: float = 1.0) -> Best:
-    """The likeliest; of equals (but for rounding) the first in the alphabet."""
+    """The likeliest query; ties, up to rounding, go to the alphabetically first."""
     query = min(law, key=lambda text: (-round(law[text] / total, 12), text))
     return Best(query, law[query] / total)
 
 
 class BestPossible:
-    """The best possible exact-match rates, for any prefix, any pairs, and on the whole."""
+    """The best possible exact-match rates: per prefix, for given pairs, and overall."""
 
     def __init__(
         self, process: Optional[Process] = None, shortest: int = 3, longest: int = 5
@@ -113,9 +113,9 @@ class BestPossible:
         return _best(self.process.next_queries(prefix))
 
     def last_query_law(self, text: str, place: Optional[int] = None) -> Dict[str, float]:
-        """P(next | last query) times P(last query), over all pairs or those of one place.
+        """P(next | last query) times P(last query), over all pairs or those at one place.
 
-        Empty for a query that cannot stand there.
+        Empty if the query cannot occur there.
         """
         law: Dict[str, float] = {}
         world = self.process.world
@@ -132,7 +132,7 @@ class BestPossible:
         """The best prediction given qt alone, or qt and t.
 
         Raises:
-            ValueError: the last query cannot occur in such a place.
+            ValueError: the last query cannot occur at this place.
         """
         key = prefix[-1] if prefix else "", len(prefix) if know_place else None
         if key not in self._last:
@@ -151,10 +151,10 @@ class BestPossible:
         return whole, sum(max(law.values()) for law in laws if law)
 
     def measure(self, pairs: Iterable[Pair], skip_impossible: bool = False) -> Rates:
-        """The ideal predictors on given pairs.
+        """Apply the ideal predictors to given pairs.
 
         Raises:
-            ImpossiblePair: a pair cannot occur, and such pairs are not to be skipped and counted.
+            ImpossiblePair: a pair cannot occur, and `skip_impossible` is not set.
             ValueError: there are no pairs.
         """
         sums, count, skipped = [0.0] * 6, 0, 0

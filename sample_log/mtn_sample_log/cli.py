@@ -1,4 +1,4 @@
-"""`mtn-sample-log`: writes the sample log, and measures how predictable prepared data is."""
+"""`mtn-sample-log`: write the sample log, and measure how predictable prepared data is."""
 
 import argparse
 import gzip
@@ -22,7 +22,7 @@ PROGRESS_EVERY = 1000
 
 
 class _Parser(CommandParser):
-    """Errors in one line, without the usage in front of them."""
+    """Prints errors in one line, without the usage."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: error: {message}\n")
@@ -73,21 +73,21 @@ def _yardstick_parser() -> argparse.ArgumentParser:
 
 @contextmanager
 def _log_file(path: str) -> Iterator[TextIO]:
-    """For `-`, standard output; of a name that ends in .gz, what is written is compressed."""
+    """Open a file, or standard output for `-`; compress if the name ends in .gz."""
     if path == "-":
         with standard_output() as out:
             yield out
         return
     check_result_file(path)
     with open_result_file(path) as raw:
-        # No name and no time inside, so that the same log is the same file.
+        # Without name and time, so that the same log gives the same file.
         packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.endswith(".gz") else raw
         with io.TextIOWrapper(packed, encoding="ascii", newline="\n") as text:
             yield text
 
 
 def write_log(users: int, seed: int, path: str, progress: bool = False) -> None:
-    """Write a log of so many users to a file, or to standard output for `-`."""
+    """Write a log of this many users to a file, or to standard output for `-`."""
     writer = LogWriter(seed)
     with _log_file(path) as out:
         out.write(HEADER + "\n")
@@ -123,7 +123,7 @@ def _measure(argv: List[str]) -> None:
 
 
 def main(argv: Optional[List[str]] = None) -> int:
-    """The command; returns its exit code."""
+    """Run the command; returns its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
     try:
         if argv[:1] == ["yardstick"]:

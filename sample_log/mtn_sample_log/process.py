@@ -1,4 +1,4 @@
-"""The sample log's law in words: behaviour in the world."""
+"""The law of the sample log over queries in words."""
 
 from typing import Dict, Optional, Sequence
 
@@ -6,8 +6,8 @@ from .behaviour import Behaviour, Law
 from .query import Shape
 from .world import Reading, World
 
-# P(number of queries of a session), successive repeats not counted. Decided apart from what is
-# asked, so that keeping only sessions of some lengths does not change what is asked in them.
+# P(number of queries of a session), without successive repeats. Independent of the content, so that
+# filtering sessions by length does not change what they contain.
 SESSION_LENGTHS: Dict[int, float] = {
     1: 0.06,
     2: 0.07,
@@ -28,14 +28,14 @@ class Process:
         self._behaviours: Dict[Shape, Behaviour] = {}
 
     def behaviour(self, family: int) -> Behaviour:
-        """The behaviour in a family; families of one shape share it."""
+        """The behaviour in a family; families of the same shape share it."""
         shape = self.world.families[family].shape
         if shape not in self._behaviours:
             self._behaviours[shape] = Behaviour(shape)
         return self._behaviours[shape]
 
     def wording(self, family: int, law: Law) -> Dict[str, float]:
-        """A law over queries as a law over their words."""
+        """Convert a law over queries to a law over their words."""
         words = self.world.families[family].words
         return {words[query]: p for query, p in law.items()}
 

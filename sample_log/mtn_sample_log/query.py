@@ -1,7 +1,7 @@
-"""A query without its words: which kind of question, about which members of a family.
+"""Abstract queries: a kind of question about members of a family.
 
-Behaviour is the same for every family, so it is written on these plain tuples; `world` turns them
-into words and back.
+Behaviour is the same for every family, so it works on these tuples; `world` converts them to words
+and back.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ HEAD, ENTITY, TYPO, ASPECT, COMPARE, SITE = "head", "entity", "typo", "aspect", 
 
 
 class Shape(NamedTuple):
-    """How many members, aspects and sites a family has to choose from."""
+    """The number of members, aspects and sites of a family."""
 
     members: int
     aspects: int
@@ -18,7 +18,7 @@ class Shape(NamedTuple):
 
 
 class Query(NamedTuple):
-    """One query; `first` and `second` mean what the kind needs.
+    """One query; the meaning of `first` and `second` depends on the kind.
 
     ======== ===================== =========================
     kind     first                 second
@@ -27,7 +27,7 @@ class Query(NamedTuple):
     entity   member                --
     typo     member (misspelt)     --
     aspect   member                aspect asked of it
-    compare  member met earlier    member it is compared to
+    compare  member met earlier    member compared with it
     site     site                  --
     ======== ===================== =========================
     """

@@ -1,4 +1,4 @@
-"""Prepared session text as `best_possible` takes it."""
+"""Read prepared session text for `best_possible`."""
 
 from typing import Iterator, List, Tuple
 
@@ -6,6 +6,6 @@ from mtn_preprocess.text import session_pairs
 
 
 def read_pairs(prefix: str) -> Iterator[Tuple[List[str], str]]:
-    """The queries of each session so far, and the next one."""
+    """Yield the queries of each session so far, and the next query."""
     for pair in session_pairs.read_pairs(prefix):
         yield pair.queries(), pair.next_query

@@ -1,14 +1,13 @@
-"""The words of the sample log: what its searchers ask about.
+"""The vocabulary of the sample log: the topics of its searchers.
 
-Only data. A topic has aspects (what one asks about each of its things), the word that joins two
-of its things in a comparison, two web sites that its searchers call up in between, and families of
-alternatives. A family has a general query for the lot, and its members, each with a popular
-misspelling. Aspects and members stand in order of popularity. Searchers go through aspects in that
-order, and through members in a ring, so the order is part of the process.
+Data only. A topic has aspects (what people ask about each of its things), the word that joins two
+things in a comparison, two web sites that its searchers visit in between, and families of
+alternatives. A family has a general query for all of it, and members, each with a common
+misspelling. Aspects and members are sorted by popularity. Searchers go through aspects in this
+order and through members in a ring, so the order is part of the process.
 
-Every topic has the same shape (two families of four, six aspects, two sites). This lets a small
-model learn behaviour once and use it everywhere, and lets the best possible scores be computed
-once for all.
+Every topic has the same shape (two families of four, six aspects, two sites). So a small model can
+learn the behaviour once for all topics, and the best possible scores are computed only once.
 """
 
 from typing import NamedTuple, Tuple
@@ -22,14 +21,14 @@ class Member(NamedTuple):
 
 
 class Family(NamedTuple):
-    """Things that are alternatives to each other, and the query that means all of them."""
+    """Things that are alternatives to each other, and the query that covers all of them."""
 
     head: str
     members: Tuple[Member, ...]
 
 
 class Topic(NamedTuple):
-    """What the families of one field share."""
+    """What the families of one topic share."""
 
     link: str
     sites: Tuple[str, ...]
@@ -38,7 +37,7 @@ class Topic(NamedTuple):
 
 
 def _family(head: str, members: str) -> Family:
-    """`name/misspelt, name/misspelt, …` in order of popularity."""
+    """Parse `name/misspelt, name/misspelt, …`, sorted by popularity."""
     return Family(head, tuple(Member(*pair.strip().split("/")) for pair in members.split(",")))
 
 

@@ -1,4 +1,4 @@
-"""Queries in words: renders and recognises the queries of every family."""
+"""Convert the queries of every family to words and back."""
 
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
@@ -7,7 +7,7 @@ from .topics import TOPICS, Family, Topic
 
 
 class Phrases:
-    """The wording of one family: every query it has, with its words."""
+    """The wording of one family: all of its queries and their words."""
 
     def __init__(self, topic: Topic, family: Family) -> None:
         self.head = family.head
@@ -31,7 +31,7 @@ class Phrases:
 
 
 class Reading(NamedTuple):
-    """A session's queries, recognised: whose they are and what they ask."""
+    """The recognised queries of a session, and their family."""
 
     family: int
     queries: Tuple[Query, ...]
@@ -52,14 +52,14 @@ class World:
                 raise ValueError(f"query {text!r} belongs to more than one family")
 
     def homes(self, text: str) -> List[int]:
-        """The families in whose sessions this query occurs: none if it is unknown."""
+        """The families in whose sessions this query occurs; empty if it is unknown."""
         return self._homes.get(text, [])
 
     def read(self, prefix: Sequence[str]) -> Reading:
         """Recognise the queries of a session, all of one family.
 
         Raises:
-            ValueError: no family has all these queries, or more than one has.
+            ValueError: no family has all these queries, or several have.
         """
         homes = self.homes(prefix[0]) if prefix else []
         queries = self.families[homes[0]].queries if len(homes) == 1 else {}

@@ -1,8 +1,8 @@
-"""Writes users, sessions and queries as the rows of a search log in the AOL format.
+"""Write users, sessions and queries as the rows of a search log in AOL's format.
 
-Each user has a random generator of their own, so users are made one at a time, in constant memory,
-and the first users of a long log are those of a short one. Only `Random.random` is drawn from: its
-values are promised to stay the same in every Python version.
+Each user has their own random generator, so users are generated one at a time in constant memory,
+and the first users of a long log are those of a short one. Only `Random.random` is used, because
+its values are guaranteed to be the same in every Python version.
 """
 
 from bisect import bisect_right
@@ -18,23 +18,23 @@ from .query import Query
 HEADER = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL"
 FIRST_ID = 1001
 FIRST_DAY = datetime(2006, 3, 1)
-DAYS = 91  # March, April and May, but for the last day: sessions may run past midnight
+DAYS = 91  # March to May except the last day, because sessions may run past midnight
 
-INTERESTS = (2, 4)  # families a user is interested in, from … to
-LOYALTY = 0.8  # chance that a session in such a family is about the user's own city, car, pet …
-VISITS = (1, 10)  # days on which a user searches, from … to
-SECOND_SESSION = 0.2  # chance of one more session on such a day, half an hour to two hours later
+INTERESTS = (2, 4)  # number of families a user is interested in: minimum, maximum
+LOYALTY = 0.8  # probability that a session in such a family is about the user's own member
+VISITS = (1, 10)  # days on which a user searches: minimum, maximum
+SECOND_SESSION = 0.2  # probability of another session that day, half an hour to two hours later
 
-BLANK = 0.015  # chance of a row without a query before a query
-NEXT_PAGE = 0.08  # chance that the next page of results is asked for: the same query again
-CLICKS = {0: 0.45, 1: 0.42, 2: 0.09, 3: 0.04}  # clicked results of a page
+BLANK = 0.015  # probability of a row without a query before a query
+NEXT_PAGE = 0.08  # probability of a request for the next page of results: the same query again
+CLICKS = {0: 0.45, 1: 0.42, 2: 0.09, 3: 0.04}  # clicked results per page, with probabilities
 DOMAINS = ("example.com", "example.org", "example.net")
 
 T = TypeVar("T")
 
 
 class Row(NamedTuple):
-    """One line of the log; no rank and URL where nothing was clicked."""
+    """One line of the log; rank and URL are empty without a click."""
 
     user: int
     query: str
@@ -50,7 +50,7 @@ class Dice:
     """A user's random choices."""
 
     def __init__(self, seed: str) -> None:
-        self._random = Random(seed).random  # a string is hashed by SHA-512, the same everywhere
+        self._random = Random(seed).random  # Random hashes a string by SHA-512, the same everywhere
 
     def chance(self, p: float) -> bool:
         return self._random() < p
@@ -60,11 +60,11 @@ class Dice:
         return low + int(self._random() * (high - low + 1))
 
     def skewed(self, low: int, high: int) -> int:
-        """The same, small numbers more often."""
+        """The same, but small numbers are more frequent."""
         return low + int(self._random() ** 2 * (high - low + 1))
 
     def pick(self, items: Sequence[T], cumulated: Sequence[float]) -> T:
-        """One of the items; `cumulated` are their cumulated weights."""
+        """One of the items; `cumulated` has their cumulative weights."""
         place = bisect_right(cumulated, self._random() * cumulated[-1])
         return items[min(place, len(items) - 1)]
 
@@ -93,7 +93,7 @@ class LogWriter:
             yield from self.rows_of_user(number)
 
     def rows_of_user(self, number: int) -> Iterator[Row]:
-        """The rows of one user; the same whatever the number of users."""
+        """The rows of one user; independent of the number of users."""
         dice = Dice(f"{self.seed}/{number}")
         interests = self._interests(dice)
         for time in _days(dice):
@@ -105,10 +105,10 @@ class LogWriter:
                 yield from _session_rows(dice, FIRST_ID + number, again, time)
 
     def _interests(self, dice: Dice) -> List[Tuple[int, int]]:
-        """A user's families, all different, with the member that is the user's own.
+        """A user's families, all different, each with the user's own member.
 
-        Every family is as likely as every other in every session, which keeps the law of first
-        queries over all users simple.
+        Every family is equally likely in every session, which keeps the law of first queries over
+        all users simple.
         """
         families = list(range(len(self.process.world.families)))
         interests = []
@@ -118,7 +118,7 @@ class LogWriter:
         return interests
 
     def _session(self, dice: Dice, interests: List[Tuple[int, int]]) -> List[str]:
-        """The queries of one session: the user counts for the first, then only what was asked."""
+        """The queries of one session: only the first depends on the user."""
         family, member = interests[dice.between(0, len(interests) - 1)]
         if not dice.chance(LOYALTY):
             member = dice.pick(*self._members[family])
@@ -131,9 +131,9 @@ class LogWriter:
 
 
 def _days(dice: Dice) -> Iterator[datetime]:
-    """The moments at which a user sits down to search, in order, on different days.
+    """The start times of a user's sessions, in order, on different days.
 
-    The three months are cut into as many spans as the user has visits; one day is taken of each.
+    The three months are divided into as many spans as the user has visits, with one day from each.
     """
     visits = dice.between(*VISITS)
     for visit in range(visits):
@@ -142,7 +142,7 @@ def _days(dice: Dice) -> Iterator[datetime]:
 
 
 def _session_rows(dice: Dice, user: int, queries: Sequence[str], time: datetime) -> List[Row]:
-    """A session's rows, from `time` on; gaps stay far below half an hour, even without blanks."""
+    """The rows of a session from `time` on; gaps are far under 30 minutes, even without blanks."""
     rows: List[Row] = []
     for number, query in enumerate(queries):
         if number:
@@ -158,7 +158,7 @@ def _session_rows(dice: Dice, user: int, queries: Sequence[str], time: datetime)
 
 
 def _page_rows(dice: Dice, asked: Row, first_rank: int) -> List[Row]:
-    """One page of results: a row for each click, all with the query's time, or one row for none."""
+    """One page of results: one row per click, all at the query's time, or one row if no click."""
     rank, rows = first_rank - 1, []
     words = asked.query.split()
     for _ in range(dice.pick(*_CLICKS)):
