@@ -1,6 +1,6 @@
-# Shortcuts only: each recipe prints the plain commands it runs, and they work without make too.
+# Shortcuts only: each recipe prints the commands it runs, and they work without make too.
 
-# The two stacks that are tested. Any other interpreter: make test PYTHON=python3.12
+# The two tested stacks. To use another interpreter: make test PYTHON=python3.12
 PYTHON ?= python3.11
 PYTHON_UPSTREAM ?= python3.10
 
@@ -15,17 +15,17 @@ help:  ## list the targets
 
 venv: $(VENV)/.installed  ## make .venv: torch, fairseq, the tools and this project
 
-demo: venv  ## the main job on the sample log, from raw log to suggestions
+demo: venv  ## the demo on the sample log, from raw log to suggestions
 	$(VENV)/bin/python examples/sample_log/demo.py
 
-serve: venv  ## a page to type into, with the model of `make demo`; ARGS="--port 8080"
+serve: venv  ## serve the model of `make demo` with a web page; ARGS="--port 8080"
 	@test -d runs/demo/bundle || { echo "there is no model yet: make demo"; exit 1; }
 	$(VENV)/bin/mtn-serve runs/demo/bundle $(ARGS)
 
-test: $(VENV)/.installed-spark  ## the whole test suite; narrow it down with ARGS="tests/unit -k mask"
+test: $(VENV)/.installed-spark  ## the whole test suite; select tests with ARGS="tests/unit -k mask"
 	$(call pytest,$(VENV)) $(ARGS)
 
-test-thorough: $(VENV)/.installed-spark  ## the same with many times the random examples
+test-thorough: $(VENV)/.installed-spark  ## the same with many more random examples
 	$(call pytest,$(VENV)) --hypothesis-profile many $(ARGS)
 
 test-upstream: $(VENV_UPSTREAM)/.installed-spark  ## the same suite on Python 3.10 and upstream fairseq
@@ -34,7 +34,7 @@ test-upstream: $(VENV_UPSTREAM)/.installed-spark  ## the same suite on Python 3.
 coverage: $(VENV)/.installed-spark  ## the suite again, with branch coverage
 	$(call pytest,$(VENV)) --cov --cov-report=term $(ARGS)
 
-bench: $(VENV)/.installed-bench  ## training and decoding, against stock fairseq, 20 minutes
+bench: $(VENV)/.installed-bench  ## training and decoding compared with stock fairseq, 20 minutes
 	$(VENV)/bin/python benchmarks/models/run.py $(ARGS)
 
 bench-serve: $(VENV)/.installed-bench  ## one request through each engine, 10 minutes
@@ -50,12 +50,12 @@ docs: $(VENV)/.installed-docs  ## the documentation as a site, in build/docs
 docs-check: $(VENV)/.installed-docs  ## links, anchors and commands of README and docs; the site; the notebook
 	$(call pytest,$(VENV)) tests/unit/test_links.py tests/unit/test_written_commands.py tests/integration/test_docs.py
 
-lint: venv  ## ruff and mypy, changing nothing
+lint: venv  ## check with ruff and mypy
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-format: venv  ## let ruff repair what it can
+format: venv  ## fix and format with ruff
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 
@@ -64,7 +64,7 @@ wheel: venv  ## build dist/mtn_fairseq-*.whl, and dist/mtn_serving-*.whl for mac
 	$(VENV)/bin/python -m build --wheel --no-isolation
 	$(VENV)/bin/python -m build --wheel --no-isolation --outdir dist serving
 
-clean:  ## remove what was built and cached; the environments stay
+clean:  ## remove builds and caches; keep the environments
 	rm -rf build dist *.egg-info serving/build serving/*.egg-info htmlcov .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
 
@@ -73,7 +73,7 @@ distclean: clean  ## remove the environments as well
 
 # --- environments -------------------------------------------------------------------------------
 
-# Re-done when the requirements change; pip then only installs the difference.
+# Runs again when the requirements change; pip then installs only the difference.
 $(VENV)/.installed: setup.py constraints.txt
 	$(call install,$(VENV),$(PYTHON),PYTHON)
 
@@ -84,7 +84,7 @@ $(VENV_UPSTREAM)/.installed: setup.py constraints.txt
 	$(call pip,$*) --no-build-isolation -e '.[docs]'
 	@touch $@
 
-# The suite needs Spark, 500 MB that nobody else should wait for; and Java, 17 or later.
+# For the tests of the Spark engine: 500 MB, and Java 17 or later must be installed.
 %/.installed-spark: %/.installed-docs
 	$(call pip,$*) --no-build-isolation -e '.[spark]'
 	@touch $@
@@ -93,30 +93,30 @@ $(VENV_UPSTREAM)/.installed: setup.py constraints.txt
 	$(call pip,$*) --no-build-isolation -e '.[bench]'
 	@touch $@
 
-# $(call pytest,venv). Two workers with torch's threads each would fight for two cores. A file stays
-# on one worker, so that what its tests share (a trained model, say) is made once. Files are taken in
-# order, those that train longest first: last, one of them would run alone for minutes.
+# $(call pytest,venv). One torch thread per worker, because two workers share two cores. All tests
+# of a file run on one worker, so that shared fixtures (such as a trained model) are made once.
+# Files run in order, the longest first, so that none runs alone at the end.
 pytest = OMP_NUM_THREADS=1 $(1)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-# $(call find_python,name): the first that runs of the name itself (a pyenv shim may be there and
-# still refuse) and pyenv's own interpreters of that version.
+# $(call find_python,name): the first that works of the name itself (a pyenv shim may exist but
+# fail) and pyenv's interpreters of that version.
 find_python = $(firstword $(foreach p,\
 	$(1) $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/$(patsubst python%,%,$(1)).*/bin/python),\
 	$(if $(shell $(p) -c 'print("runs")' 2>/dev/null),$(p))))
 need_python = $(or $(call find_python,$(1)),$(error $(1) does not run here: install it, or name \
 	another interpreter, as in: make $(MAKECMDGOALS) $(2)=/path/to/python3))
 
-# $(call pip,venv). The constraints go through the environment because they then hold in isolated
-# builds too: no build can fetch another torch. With CUDA_HOME set, fairseq would compile kernels
-# whose sources its release leaves out.
+# $(call pip,venv). Constraints in the environment also apply to isolated builds, so no build
+# fetches another torch. With CUDA_HOME set, fairseq would compile kernels whose sources are missing
+# from its release.
 pip = env -u CUDA_HOME PIP_CONSTRAINT=constraints.txt $(1)/bin/python -m pip install
 
-# fairseq-fixed names torch as a build requirement, so it is built against the one just installed.
-# Upstream fairseq (Python < 3.11) is the opposite: it names none, and where it can see torch it
-# compiles sources that its release leaves out, so it must be built in isolation.
+# fairseq-fixed lists torch as a build requirement, so it is built against the installed one.
+# Upstream fairseq (Python < 3.11) does not, and if it finds torch it compiles sources that are
+# missing from its release, so it must be built in isolation.
 isolation = $(shell $(1) -c 'import sys; sys.version_info < (3, 11) or print("--no-build-isolation")')
 
-# $(call install,venv,interpreter,variable that names the interpreter)
+# $(call install,venv,interpreter,name of the variable for the interpreter)
 define install
 	@echo "==> 1/4 $(1), by $(call need_python,$(2),$(3))"
 	test -x $(1)/bin/python || $(call find_python,$(2)) -m venv $(1)

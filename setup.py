@@ -5,7 +5,7 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 README = Path(__file__).parent / "README.md"
-# Folders with a package of their own beside the plugin: `mtn_preprocess` in `preprocess/`, …
+# Folders with their own package besides the plugin: `mtn_preprocess` in `preprocess/`, …
 ROOMS = ["preprocess", "evaluation", "serving", "report", "sample_log"]
 
 setup(
@@ -24,14 +24,14 @@ setup(
     package_dir={f"mtn_{room}": f"{room}/mtn_{room}" for room in ROOMS},
     package_data={"": ["py.typed"], "mtn_serving": ["explicit_words.txt", "page/*"]},
     install_requires=[
-        # Upstream fairseq cannot be imported on Python 3.11 and later; fairseq-fixed is the same
-        # `fairseq` module there.
+        # Upstream fairseq cannot be imported on Python 3.11 and later; fairseq-fixed provides the
+        # same `fairseq` module there.
         'fairseq==0.12.2; python_version < "3.11"',
         'fairseq-fixed==0.12.3.1; python_version >= "3.11"',
         # Upstream fairseq still uses np.float and np.int, which numpy 1.24 removed.
         'numpy>=1.21.3,<1.24; python_version < "3.11"',
         'numpy>=1.23.2; python_version >= "3.11"',
-        # For Python 3.9 there are onnxruntime and onnx up to 1.19; Python 3.8 serves by torch only.
+        # On Python 3.9, onnxruntime and onnx end at 1.19; on Python 3.8, serving needs torch.
         'onnx>=1.16; python_version >= "3.9"',
         'onnxruntime>=1.19; python_version >= "3.9"',
         "sacrebleu>=2.0",
@@ -42,7 +42,7 @@ setup(
         "dev": [
             "build",
             "filelock",
-            'httpx2; python_version >= "3.10"',  # of the test client
+            'httpx2; python_version >= "3.10"',  # for the test client
             "hypothesis",
             "mypy",
             "pre-commit",
@@ -54,13 +54,13 @@ setup(
             'schemathesis; python_version >= "3.10"',
         ],
         "preprocess": ["duckdb>=1.5", "pyarrow>=15", "tqdm"],
-        # Spark wants pandas to hand over Arrow batches.
+        # Spark needs pandas to return Arrow batches.
         "spark": ["pandas>=2.2", "pyarrow>=18", "pyspark>=4.0", "tqdm"],
         "ranker": ["lightgbm>=4.0"],
         "report": ["matplotlib>=3.7"],
-        # httptools parses requests in C: uvicorn takes it where it is.
+        # httptools parses requests in C; uvicorn uses it if it is installed.
         "serve": ["fastapi>=0.115", "httptools", "prometheus-client>=0.20", "uvicorn>=0.30"],
-        # The site, and the notebook that the tests run.
+        # For the site, and for the notebook that the tests run.
         "docs": ["ipykernel", "matplotlib>=3.7", "mkdocs-material>=9.5", "nbclient"],
         "bench": ["matplotlib", "pandas>=2.2", "psutil"],
     },
@@ -85,5 +85,5 @@ setup(
             "mtn-yardstick = mtn_serving.commands.yardstick:main",
         ],
     },
-    zip_safe=False,  # fairseq's --user-dir wants a real folder
+    zip_safe=False,  # fairseq's --user-dir needs a real folder
 )

@@ -1,4 +1,4 @@
-"""Random sessions of a given shape, binarised: cost hangs on shapes, not on what is said."""
+"""Random binarised sessions of a given shape: cost depends on shapes, not on words."""
 
 from pathlib import Path
 from typing import List, NamedTuple
@@ -14,13 +14,13 @@ SEPARATORS = ["<q>", "<session>", "<unit3>"]
 
 
 class Shape(NamedTuple):
-    """What a benchmark varies.
+    """The parameters that a benchmark varies.
 
     Args:
-        vocabulary: different words
-        queries: in each session; the last one is a target only
-        depth: 1 for sessions; 2 groups a source's queries into sessions, 3 these into groups, …
-        unknown: share of words that the dictionary does not have
+        vocabulary: number of distinct words
+        queries: per session; the last one is only a target
+        depth: 1 for sessions; 2 groups a source's queries into sessions, 3 groups these, …
+        unknown: share of words outside the dictionary
     """
 
     vocabulary: int
@@ -30,17 +30,17 @@ class Shape(NamedTuple):
 
     @property
     def unit(self) -> int:
-        """Queries of a unit of the lowest level above them."""
+        """Queries per unit of the lowest level above queries."""
         return round(self.queries ** (1 / self.depth))
 
     @property
     def pairs_together(self) -> int:
-        """How many are learned in one pass; with a history, those of one session of it."""
+        """Pairs learned in one pass; with a history, those of its last session."""
         return self.unit - 1 if self.depth == 1 else self.unit
 
 
 def write_corpus(folder: Path, shape: Shape, sessions: int, seed: int = 1) -> Path:
-    """Training, validation and test pairs, as fairseq-preprocess would leave them; a dictionary."""
+    """Write training, validation and test pairs like fairseq-preprocess, and a dictionary."""
     folder.mkdir(parents=True)
     dictionary = _dictionary(shape.vocabulary)
     for side in ("session", "next"):
@@ -91,7 +91,7 @@ def _add_session(
 def _spell_some(
     query: np.ndarray, dictionary: Dictionary, share: float, random: np.random.Generator
 ) -> List[int]:
-    """The tokens of a query, some of its words spelled out: eight letters each."""
+    """The tokens of a query, with some words spelled out in eight letters each."""
     tokens: List[int] = []
     for word in query.tolist():
         if share and random.random() < share:
@@ -102,5 +102,5 @@ def _spell_some(
 
 
 def _level(place: int, shape: Shape) -> int:
-    """0 for `<q>`: which separator follows the query at this place, in units of equal size."""
+    """Which separator follows the query at this place, 0 for `<q>`, in units of equal size."""
     return max(k for k in range(shape.depth) if place % shape.unit**k == 0)

@@ -1,4 +1,4 @@
-"""One architecture answering: fairseq's own generator, taken a batch at a time."""
+"""Decoding with one architecture: fairseq's own generator, one batch at a time."""
 
 from pathlib import Path
 from typing import List, Optional, Tuple, Type
@@ -11,20 +11,20 @@ from training import configuration
 
 
 class Decoding:
-    """What fairseq-generate would do, with a model as it was initialised.
+    """Decodes like fairseq-generate, with untrained weights.
 
-    All answers have as many words, whatever an untrained model says.
+    All hypotheses have the same number of words, because an untrained model ends at random.
 
     Args:
         data: a folder of binarised pairs
         flags: architecture and sizes
-        batch: sessions at once
-        beam: hypotheses of each
-        words: of each answer
-        search: a generator in the place of the task's own
-        frozen: the weights need no gradients, as people set them for serving. torch then multiplies
-            three-dimensional features in another way, up to 7 times slower, unless they can be
-            flattened without a copy
+        batch: sessions per batch
+        beam: hypotheses per session
+        words: per hypothesis
+        search: a generator class to replace the task's own
+        frozen: weights without gradients, as usual in serving. torch then multiplies
+            three-dimensional
+            features differently, up to 7 times slower, unless they can be flattened without a copy
     """
 
     def __init__(
@@ -56,8 +56,8 @@ class Decoding:
         )
 
     def step(self) -> Tuple[int, float]:
-        """One batch -> pairs answered, seconds."""
-        sample = self.batches.pop(len(self.batches) // 2)  # sources neither long nor short
+        """Decode one batch; returns the number of pairs and the seconds."""
+        sample = self.batches.pop(len(self.batches) // 2)  # sources of medium length
         start = clock()
         hypotheses = self.task.inference_step(self.generator, [self.model], sample)
         return len(hypotheses), clock() - start

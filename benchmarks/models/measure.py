@@ -1,4 +1,4 @@
-"""Several systems at the same work, taking turns, so that what else the machine does hits all."""
+"""Compare systems on the same work in turns, so that other load affects all of them equally."""
 
 import multiprocessing
 import multiprocessing.connection
@@ -20,12 +20,12 @@ class Worker(Protocol):
 
 
 def clock() -> float:
-    """Seconds; with one thread those of the CPU, to which other work adds little."""
+    """Seconds: CPU time with one thread, because other load hardly affects it; else wall time."""
     return process_time() if torch.get_num_threads() == 1 else perf_counter()
 
 
 def pairs_per_second(workers: Dict[Name, Worker], rounds: int) -> Dict[Name, List[float]]:
-    """Speed of each in each round; one round before, to warm up, does not count."""
+    """The speed of each system in each round, after one warm-up round that does not count."""
     speeds: Dict[Name, List[float]] = {name: [] for name in workers}
     for turn in range(rounds + 1):
         for name, worker in workers.items():
@@ -36,12 +36,12 @@ def pairs_per_second(workers: Dict[Name, Worker], rounds: int) -> Dict[Name, Lis
 
 
 def ratio(speeds: Dict[Name, List[float]], system: Name, to: Name) -> float:
-    """Round by round, then the middle one."""
+    """The median of the ratios per round."""
     return median(one / other for one, other in zip(speeds[system], speeds[to]))
 
 
 def peak_gib(work: Callable[[], None]) -> float:
-    """Resident memory at its peak, of a process that does this and nothing else."""
+    """Peak resident memory of a process that does only this work."""
     context = multiprocessing.get_context("spawn")
     receive, send = context.Pipe(duplex=False)
     process = context.Process(target=_tell_peak, args=(work, send))
@@ -54,13 +54,13 @@ def peak_gib(work: Callable[[], None]) -> float:
 
 def _tell_peak(work: Callable[[], None], send: multiprocessing.connection.Connection) -> None:
     work()
-    # Not `getrusage`: its peak is also that of the process that started this one.
+    # Not `getrusage`, whose peak includes that of the parent process.
     status = Path("/proc/self/status").read_text()
     send.send(int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 2**20)
 
 
 def matmul_flops_per_second(size: int = 1024, seconds: float = 2.0) -> float:
-    """The machine's peak, as torch reaches it."""
+    """The machine's peak speed in torch's matrix multiplication."""
     one, other = torch.randn(size, size), torch.randn(size, size)
     best, end = float("inf"), clock() + seconds
     while clock() < end:
@@ -71,10 +71,10 @@ def matmul_flops_per_second(size: int = 1024, seconds: float = 2.0) -> float:
 
 
 def flops_per_second(worker: Worker, steps: int) -> float:
-    """Of matrix multiplications, over all the time of some steps."""
+    """The rate of matrix-multiplication operations over the total time of some steps."""
     from torch.utils.flop_counter import FlopCounterMode
 
-    with FlopCounterMode(display=False) as counter:  # counting takes time, so it is not timed
+    with FlopCounterMode(display=False) as counter:  # counting is slow, so this run is not timed
         counted = sum(worker.step()[0] for _ in range(steps))
     timed = [worker.step() for _ in range(steps)]
     speed = sum(pairs for pairs, _ in timed) / sum(seconds for _, seconds in timed)

@@ -1,8 +1,8 @@
-"""`mtn` with ordinary padding: the same parts and parameters, computed at every place of a batch.
+"""`mtn` with ordinary padding: the same layers and parameters, computed at every batch position.
 
-The plugin gives its layers real tokens only. Here the same layers get rows of equal length, and
-attention masks the padding: (B·Q, L) places of queries, (B·K, T') places of targets, where K is the
-largest number of targets per session. It cannot copy.
+The plugin feeds only real tokens to its layers. Here the same layers get rows of equal length, and
+attention masks the padding: (B·Q, L) query positions and (B·K, T') target positions, where K is the
+largest number of targets per session. Copying is not supported.
 """
 
 from typing import Any, Dict, Optional, Tuple
@@ -23,7 +23,7 @@ from mtn_fairseq.modules.target_plans import TargetPlan
 
 
 class DenseLayout(SessionLayout):
-    """Every source has as many queries, every query as many tokens: `(B·Q·L, C)`."""
+    """All sources have equally many queries, all queries equally many tokens: `(B·Q·L, C)`."""
 
     def __init__(self, src_tokens: Tensor, *others: Any) -> None:
         super().__init__(src_tokens, *others)
@@ -50,7 +50,7 @@ class PaddedEncoder(MTNEncoder):
         grid, exists = layout.grid, layout.exists
         tokens = query_tokens(src_tokens, layout, self.separators, self.dictionary.eos())
         dense = Grid(grid.rows, grid.length)
-        # A row without a query must see something too.
+        # Attention needs at least one visible position, also in a row without a query.
         visible = (exists | ~exists.any(1, keepdim=True)).unsqueeze(1)
         codes = self.query_encoder.encode(
             grid.pad(tokens, self.padding_idx).flatten(),
@@ -96,7 +96,7 @@ class PaddedDecoder(PackedDecoder):
     def _plan(
         self, encoded: Encoded, targets: Grid, rows: Tensor, count: int, length: int
     ) -> TargetPlan:
-        """For `count` x `length` places of targets."""
+        """The plan for `count` x `length` target positions."""
         layout = encoded.layout
         beyond_all = int(layout.last_row[-1]) + 1  # as in `plan_targets`
         newest = targets.pad(rows, beyond_all).repeat_interleave(length, 1)  # (B, K·T')
@@ -123,12 +123,12 @@ def _positions(rows: int, length: int, like: Tensor) -> Tensor:
 @register_model("mtn_padded", dataclass=MTNConfig)
 class PaddedMTN(MTNModel):
     skips_padding = False
-    packs_logits = True  # the output layer is given real tokens only, as in every model of ours
+    packs_logits = True  # the output layer gets only real tokens, as in all our models
 
     @classmethod
     def build_model(cls, cfg: MTNConfig, task: FairseqTask) -> "MTNModel":
         model = super().build_model(cfg, task)
-        # The same parts, computed in another way.
+        # Same layers, different computation.
         model.encoder.__class__, model.decoder.__class__ = PaddedEncoder, PaddedDecoder
         return model
 
@@ -143,7 +143,7 @@ class PaddedMTNWithLogits(PaddedMTN):
 
 
 def check_same(packed: MTNModel, padded: PaddedMTN, sample: Dict[str, Any]) -> None:
-    """The same parameters and, by them, the same logits."""
+    """Check that both models have the same parameters and the same logits."""
     was_training = packed.training
     packed.eval(), padded.eval()
     padded.load_state_dict(packed.state_dict())

@@ -1,4 +1,4 @@
-"""What was measured, as tables and pictures."""
+"""The measurements as tables and pictures."""
 
 from pathlib import Path
 from typing import Any, Dict, List, Sequence
@@ -22,7 +22,7 @@ from systems import (
 
 Rows = List[Dict[str, Any]]
 
-# Okabe and Ito's colours, which the colour-blind can tell apart; and shapes, for print.
+# The colour-blind-safe palette of Okabe and Ito, with different markers for print.
 STYLES = {
     MTN: ("#0072B2", "o"),
     MTN_FAIRSEQ_SEARCH: ("#000000", "h"),
@@ -42,7 +42,7 @@ SPEED_HEADS = ("pairs/s", "× stock transformer", "the cleverer way is × as fas
 
 
 def write_report(results: Dict[str, Any], folder: Path) -> None:
-    """tables.md, speed.png, growth.png; of those parts that were measured."""
+    """Write tables.md, speed.png and growth.png, from the parts that were measured."""
     text = []
     if "training" in results:
         text += ["## Training: pairs a second", "", training_table(results["training"]), ""]
@@ -88,7 +88,7 @@ def decoding_table(rows: Rows) -> str:
 
 
 def _earned(row: Dict[str, Any], rows: Rows) -> str:
-    """How many times as fast the cleverer way to compute the same model is."""
+    """The speed-up of the optimised version of the same model."""
     if row["system"] not in PLAINER_THAN:
         return ""
     same = {**row, "system": PLAINER_THAN[row["system"]]}
@@ -113,7 +113,7 @@ def copying_table(rows: Rows) -> str:
 
 
 def growth_table(what: str, rows: Rows) -> str:
-    """Milliseconds a target."""
+    """Milliseconds per target."""
     systems = _values(rows, "system")
     body = []
     for value in _values(rows, "at"):
@@ -156,7 +156,7 @@ def shares_table(rows: Rows) -> str:
 
 
 def draw_speed(results: Dict[str, Any], path: Path) -> None:
-    """How many times as fast as the stock Transformer, each size."""
+    """The speed relative to the stock Transformer, for each size."""
     plt = _pyplot()
     panels = [("training", "at", results["training"])]
     for batch, title in ((64, "decoding, 64 at once"), (1, "decoding, one at a time")):

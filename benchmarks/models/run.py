@@ -1,9 +1,9 @@
-"""`make bench`: training and decoding, against each other and as sessions and vocabularies grow.
+"""`make bench`: speed of training and decoding, and how cost grows with sessions and vocabulary.
 
     python benchmarks/models/run.py [--only training,growth,…] [--rounds N] [--output FOLDER]
 
-Prints ratios as it goes; writes results.json, tables.md and the pictures beside this file, or into
---output. With --only, the other parts of results.json stay as they were.
+Prints ratios while it runs; writes results.json, tables.md and the pictures to this folder, or to
+--output. With --only, the other parts of results.json stay unchanged.
 """
 
 import argparse
@@ -56,7 +56,7 @@ WORDS = (1_000, 5_000, 20_000, 76_000)
 LEVELS = ("3", "3,2", "3,2,1", "3,2,1,1")
 SMALLEST = min(SIZES)
 
-# Not all at the same time: at the largest size each has a gigabyte or two of weights and moments.
+# In two groups: at the largest size, each system needs one or two GB for weights and moments.
 TRAINED = (
     (STOCK, MTN, PADDED, PADDED_ALIKE, PADDED_LOGITS, UNROLLED),
     (STOCK, MTN_QUERY, MTN_ADAPTIVE, UNROLLED_ADAPTIVE, HLSTM),
@@ -65,17 +65,17 @@ ANSWERING = (MTN, PADDED, MTN_FAIRSEQ_SEARCH, MTN_FROZEN, MTN_QUERY, STOCK, STOC
 
 
 class Benchmark:
-    """One method a part of the results.
+    """One method per part of the results.
 
     Args:
-        rounds: turns of each system in a comparison; the middle one counts
+        rounds: turns of each system in a comparison; the median counts
     """
 
     def __init__(self, rounds: int) -> None:
         self.rounds = rounds
 
     def training(self) -> List[Dict[str, Any]]:
-        """Sessions of 5 queries, three sizes."""
+        """Sessions of 5 queries, at three sizes."""
         return [
             row
             for words in SIZES
@@ -104,7 +104,7 @@ class Benchmark:
         return found
 
     def copying(self) -> List[Dict[str, Any]]:
-        """With `--copy-attention` and without, where every seventh word is unknown."""
+        """With and without `--copy-attention`, where every seventh word is unknown."""
         found = []
         for words, size in SIZES.items():
             shape = Shape(words, unknown=0.14)
@@ -126,7 +126,7 @@ class Benchmark:
         return [row for row in found if row["system"] in WITHOUT_COPYING]
 
     def growth(self) -> Dict[str, List[Dict[str, Any]]]:
-        """At the smallest size: more queries a session, more words, more levels."""
+        """At the smallest size: more queries per session, more words, more levels."""
         return {
             "queries": self._grow(
                 {queries: Shape(SMALLEST, queries) for queries in QUERIES},
@@ -139,7 +139,7 @@ class Benchmark:
         }
 
     def _grow(self, shapes: Dict[int, Shape], systems: tuple) -> List[Dict[str, Any]]:
-        """All shapes take turns too: a curve is not to bend because the machine was busy."""
+        """All shapes take turns too, so that changing load does not bend the curve."""
         with ExitStack() as corpora:
             workers = {}
             for at, shape in shapes.items():
@@ -156,7 +156,7 @@ class Benchmark:
         ]
 
     def _levels(self) -> List[Dict[str, Any]]:
-        """The same data, three separators deep, read with one level, two, three, four."""
+        """The same data, with three levels of separators, read with one to four levels."""
         shape, size = Shape(SMALLEST, queries=27, depth=3), SIZES[SMALLEST]
         with _corpus(shape) as data:
             workers = {
@@ -170,7 +170,7 @@ class Benchmark:
         return [{**row, "at": row["system"], "system": MTN} for row in rows]
 
     def memory(self) -> List[Dict[str, Any]]:
-        """Peak of a process that trains for three updates, or answers three batches of 64."""
+        """Peak memory of a process that trains for three updates or decodes three batches of 64."""
         found = []
         for words, size in SIZES.items():
             with _corpus(Shape(words)) as data:
@@ -188,7 +188,7 @@ class Benchmark:
         return found
 
     def peak(self) -> List[Dict[str, Any]]:
-        """Matrix multiplications a second, of what the machine can do."""
+        """Matrix multiplications per second, compared with the machine's peak."""
         found = []
         for words, size in SIZES.items():
             with _corpus(Shape(words)) as data:
@@ -211,7 +211,7 @@ class Benchmark:
         return found
 
     def shares(self) -> List[Dict[str, Any]]:
-        """Where the time goes, training and decoding."""
+        """The shares of the time in training and decoding."""
         found = []
         for words, size in SIZES.items():
             with _corpus(Shape(words)) as data:
@@ -260,7 +260,7 @@ def _row(worker: Any, speeds: Dict[Any, Any], one: Any, to: Any, **known: Any) -
 
 @contextmanager
 def _corpus(shape: Shape, sessions: int = 0) -> Iterator[Path]:
-    """For the time of one comparison; as many pairs, however long the sessions."""
+    """Temporary data for one comparison; the number of pairs does not depend on session length."""
     with tempfile.TemporaryDirectory() as folder:
         count = sessions or 20 * PAIRS // (shape.queries - 1)
         yield write_corpus(Path(folder) / "data-bin", shape, count)

@@ -1,4 +1,4 @@
-"""What is compared, as flags of fairseq-train."""
+"""The compared systems, as flags of fairseq-train."""
 
 from typing import Dict, List, NamedTuple, Optional
 
@@ -20,7 +20,7 @@ FLAT = "transformer_session"
 FLAT_COPYING = "transformer_session, copying"
 SEQ2SEQ = "seq2seq_attn"
 SEQ2SEQ_COPYING = "seq2seq_attn, copying"
-# The same model computed in a plainer way: what does the cleverer one earn?
+# A simpler computation of a model -> the optimised one, to measure the speed-up.
 PLAINER_THAN = {
     PADDED: MTN,
     PADDED_ALIKE: MTN,
@@ -31,17 +31,17 @@ PLAINER_THAN = {
 }
 WITHOUT_COPYING = {MTN_COPYING: MTN, FLAT_COPYING: FLAT, SEQ2SEQ_COPYING: SEQ2SEQ}
 
-PAIRS = 128  # of a training batch, whatever the system
-TIED = ["--share-decoder-input-output-embed"]  # one table of words, as stock's shared ones
+PAIRS = 128  # per training batch, for all systems
+TIED = ["--share-decoder-input-output-embed"]  # one embedding table, as in stock
 
 
 class Size(NamedTuple):
-    """Of a model.
+    """Sizes of a model.
 
     Args:
         width: channels C
-        lstm: channels of each direction of `hlstm`, for as many parameters outside the embeddings
-        stock_lstm: channels of fairseq's `lstm`, likewise
+        lstm: channels per direction of `hlstm`, for equally many parameters outside the embeddings
+        stock_lstm: channels of fairseq's `lstm`, chosen in the same way
     """
 
     width: int
@@ -61,12 +61,12 @@ def flags_of(
     level_sizes: str = "12,40",
     pairs: Optional[int] = None,
 ) -> List[str]:
-    """Architecture, sizes, batches.
+    """The flags of a system: architecture, sizes, batches.
 
     Args:
-        pairs_per_session: a batch of whole sessions has so many fewer
-        levels: Transformer layers of each level of `mtn`; as many in the decoder as in the first
-        pairs: of a batch
+        pairs_per_session: batches of whole sessions have this many times fewer rows
+        levels: Transformer layers per level of `mtn`; the decoder has as many as the first level
+        pairs: per batch
     """
     pairs = pairs or PAIRS
     sessions = ["--batch-size", str(max(pairs // pairs_per_session, 1))]
@@ -74,11 +74,11 @@ def flags_of(
     mtn = ["--arch", "mtn", "--level-layers", levels, "--level-sizes", level_sizes]
     mtn += ["--encoder-embed-dim", str(size.width), "--encoder-ffn-embed-dim", str(2 * size.width)]
     mtn += ["--encoder-attention-heads", heads, "--optimizer", "fused_adam"]
-    mtn += ["--query-projection", "linear"]  # the paper's
+    mtn += ["--query-projection", "linear"]  # as in the paper
     one_by_one = ["--session-parallel", "never", "--batch-size", str(pairs)]
     adaptive = ["--adaptive-softmax-cutoff", f"{vocabulary // 20},{vocabulary // 5}"]
     adaptive += ["--criterion", "adaptive_loss", "--ddp-backend", "legacy_ddp"]
-    # Large for sources of 32 queries; on the benchmark's sessions nothing is cut.
+    # Enough for sources of 32 queries; nothing is cut in the benchmark's sessions.
     long = ["--max-source-positions", "1024"]
     each: Dict[str, List[str]] = {
         MTN: [*mtn, *TIED, *sessions],
@@ -118,10 +118,10 @@ def flags_of(
 
 
 def _stock(width: int, heads: str, pairs: int) -> List[str]:
-    """fairseq's own task, batching, loss and optimizer; as many parameters as `mtn`.
+    """fairseq's own task, batching, loss and optimizer, with as many parameters as `mtn`.
 
-    `mtn` with 3 + 2 layers and 12 words a query has 52 C² parameters in its encoder (8 C² a layer,
-    12 C² in the projection); so have 6 layers with a slightly wider feed-forward part.
+    The encoder of `mtn` with 3 + 2 layers and 12 words per query has 52 C² parameters (8 C² per
+    layer, 12 C² in the projection), like 6 layers with a slightly wider feed-forward part.
     """
     encoder = ["--encoder-layers", "6", "--encoder-embed-dim", str(width)]
     encoder += ["--encoder-ffn-embed-dim", str(round(width * 7 / 3))]

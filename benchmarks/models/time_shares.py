@@ -1,11 +1,11 @@
-"""Where the time of a worker goes, by kinds of torch's operations."""
+"""The shares of a worker's time, by kind of torch operation."""
 
 from typing import Dict
 
 from measure import Worker
 from torch.profiler import ProfilerActivity, profile
 
-# The first kind that has a part of an operation's name takes it; what is left is "other".
+# An operation belongs to the first kind with a matching part of its name, else to "other".
 KINDS = {
     "log softmax": ("log_softmax", "nll_loss", "logsumexp", "exp_"),
     "attention": ("scaled_dot_product", "_softmax"),
@@ -19,7 +19,7 @@ KINDS = {
 
 
 def time_shares(worker: Worker, steps: int) -> Dict[str, float]:
-    """Share of each kind; an operation counts without those it calls."""
+    """The share of each kind; an operation's time excludes the operations it calls."""
     worker.step()
     with profile(activities=[ProfilerActivity.CPU]) as profiled:
         for _ in range(steps):

@@ -1,4 +1,4 @@
-"""One architecture in training: fairseq's own trainer, taken a step at a time."""
+"""Training with one architecture: fairseq's own trainer, one step at a time."""
 
 import logging
 from pathlib import Path
@@ -13,13 +13,13 @@ from measure import clock
 
 PACKAGE = Path(__file__).resolve().parents[2] / "mtn_fairseq"
 COMMON = ["--cpu", "--lr", "0.0001", "--dropout", "0.1", "--log-format", "none"]
-COMMON += ["--num-workers", "0"]  # no process beside this one
+COMMON += ["--num-workers", "0"]  # no worker processes
 COMMON += ["-s", "session", "-t", "next", "--user-dir", str(PACKAGE)]
 
 
 def configuration(data: Path, flags: List[str]) -> FairseqConfig:
-    """What fairseq-train would make of these flags; later ones win."""
-    logging.disable(logging.WARNING)  # tables are to be read, not fairseq's account
+    """The configuration that fairseq-train makes of these flags; later flags win."""
+    logging.disable(logging.WARNING)  # fairseq's log would interrupt the tables
     default = ["--task", "session_to_query", "--criterion", "cross_entropy"]
     command = [str(data), *default, *COMMON, *flags]
     parser = options.get_training_parser()
@@ -51,7 +51,7 @@ class Training:
             epoch += 1
 
     def step(self) -> Tuple[int, float]:
-        """One update -> pairs learned from, seconds; reading the batch included."""
+        """One update; returns the number of pairs and the seconds, including reading the batch."""
         start = clock()
         samples = next(self.batches)
         self.trainer.train_step(samples)

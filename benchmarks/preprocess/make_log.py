@@ -1,8 +1,8 @@
-"""A log of the AOL's size, by the sample log's generator: ten files of 3.6 million rows each.
+"""Write a log of the size of AOL's with the sample log's generator: 10 files of 3.6 million rows.
 
     python benchmarks/preprocess/make_log.py FOLDER [--parts N]
 
-Two processes write the ten parts in about six minutes. Parts that are there already stay.
+Two processes write the ten parts in about six minutes. Existing parts are kept.
 """
 
 import argparse
@@ -14,12 +14,12 @@ from pathlib import Path
 from mtn_sample_log.writer import HEADER, LogWriter
 
 PARTS = 10
-USERS_OF_PART = 111_800  # of about 32 rows each: 36 million rows in all
+USERS_OF_PART = 111_800  # about 32 rows each: 36 million rows in all
 SEED = 1
 
 
 def make_part(folder: Path, number: int) -> None:
-    """One file; it has its name only when complete."""
+    """Write one file; it gets its name only when complete."""
     path = folder / f"part-{number:02d}.txt"
     if path.exists():
         return

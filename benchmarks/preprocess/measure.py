@@ -1,4 +1,4 @@
-"""One command in a process of its own: how long it took, and how much memory at its peak."""
+"""Run a command in its own process, and measure its time and peak memory."""
 
 import os
 import subprocess
@@ -10,19 +10,19 @@ from typing import List, Optional
 
 import psutil
 
-EVERY = 0.05  # seconds between two looks at the memory
+EVERY = 0.05  # seconds between two memory readings
 
 
 @dataclass
 class Measurement:
-    """What one run took.
+    """The cost of one run.
 
     Args:
-        what: was run
+        what: name of the run
         rows: of the log
-        seconds: on the clock, start-up and end of the process included
+        seconds: wall time, including start and end of the process
         cpu_seconds: of all threads together
-        peak_gib: resident memory, that of processes it started included
+        peak_gib: resident memory, including child processes
     """
 
     what: str
@@ -33,17 +33,18 @@ class Measurement:
 
 
 class TooSlow(Exception):
-    """A command that was stopped because its time was up."""
+    """A command was stopped at its time limit."""
 
 
 def measure(
     what: str, rows: int, command: List[str], output: Path, limit: Optional[float] = None
 ) -> Measurement:
-    """Run a command; what it prints goes to a file.
+    """Run a command; its output goes to a file.
 
-    The system's own account of the peak is exact, but knows one process; looking at the children
-    every now and then is needed for Spark. This process must stay small itself: a new process
-    counts the memory of the one it was forked from.
+    The system's peak value is exact but covers a single process, so Spark also needs regular
+    readings
+    of the child processes. This process must stay small itself: a new process counts the memory of
+    the process it was forked from.
     """
     with open(output, "wb") as printed:
         start = time.perf_counter()
@@ -59,7 +60,7 @@ def measure(
                 _stop_tree(child.pid)
                 raise TooSlow(f"{what}: stopped after {limit:.0f} seconds")
             time.sleep(EVERY)
-    child.returncode = status  # it was waited for here
+    child.returncode = status  # os.wait4 has already collected the process
     if status:
         raise SystemExit(f"{' '.join(command)} failed:\n{output.read_text(errors='replace')}")
     peak = max(peak, usage.ru_maxrss * 1024)

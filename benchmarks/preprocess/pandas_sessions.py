@@ -1,9 +1,9 @@
-"""The rules of log_to_sessions.py in plain pandas, as one would write them in a notebook.
+"""The rules of log_to_sessions.py in plain pandas, as in a notebook.
 
     python benchmarks/preprocess/pandas_sessions.py FOLDER --output FOLDER
 
-Everything is in memory at once. Malformed lines are not looked for, and nothing is accounted for;
-the files of session text are the same, byte for byte.
+Everything is in memory at once. There is no check for malformed lines and no statistics; the files
+of session text are the same, byte for byte.
 """
 
 import argparse
@@ -35,14 +35,14 @@ def read(log: Path) -> pd.DataFrame:
 
 
 def normalised(typed: pd.Series) -> pd.Series:
-    """Lower case words; the few queries that are more than plain ASCII one by one."""
+    """Lower-case words; the few queries that are not plain ASCII are normalised one by one."""
     query = typed.str.lower().str.replace(r"[^a-z0-9]+", " ", regex=True).str.strip()
     special = typed.str.contains(r"[^ -~]|madeupword", regex=True)
     return query.where(~special, typed[special].map(QueryReader()))
 
 
 def queries_in_sessions(rows: pd.DataFrame) -> pd.DataFrame:
-    """User, session, start and query, for every query of a session that is kept."""
+    """User, session, start and query, for every query of the kept sessions."""
     rows = rows.assign(query=normalised(rows["query"]))
     rows = rows[rows["query"] != ""].sort_values(["user", "time", "query"], ignore_index=True)
 
@@ -60,7 +60,7 @@ def queries_in_sessions(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_text_so_far(rows: pd.DataFrame) -> pd.DataFrame:
-    """The same rows with their number in the session, and the session up to each."""
+    """The same rows with their index in the session, and the session text up to each."""
     number = rows.groupby("session").cumcount()
     so_far = rows["query"]
     for n in range(1, MAX_QUERIES):
@@ -69,7 +69,7 @@ def with_text_so_far(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def split_of(sessions: pd.DataFrame) -> np.ndarray:
-    """The name of each session's split, by SHA-256 of what it is."""
+    """The name of each session's split, by SHA-256 of its content."""
     start = sessions["start"].dt.strftime("%Y-%m-%d %H:%M:%S")
     identity = f"{SEED}\t" + sessions["user"] + "\t" + start + "\t" + sessions["so_far"]
     digests = [hashlib.sha256(each.encode()).hexdigest() for each in identity]
@@ -79,7 +79,7 @@ def split_of(sessions: pd.DataFrame) -> np.ndarray:
 
 
 def write(rows: pd.DataFrame, folder: Path) -> None:
-    """SPLIT.session and SPLIT.next of each split, and train.whole."""
+    """Write SPLIT.session and SPLIT.next of each split, and train.whole."""
     whole = rows[~rows.duplicated("session", keep="last")]
     split = pd.Series(split_of(whole), whole["session"])
     pairs = rows.assign(source=rows["so_far"].shift())[rows["number"] > 0]

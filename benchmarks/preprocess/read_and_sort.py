@@ -1,9 +1,9 @@
-"""The yardstick: DuckDB merely reads the rows of a log and sorts them by user and time.
+"""The yardstick: DuckDB only reads the rows of a log and sorts them by user and time.
 
     python benchmarks/preprocess/read_and_sort.py FOLDER [--memory-limit 2GiB] [--threads 2]
 
-With its own reader of such files, written in C++; all columns are carried along, the user as text,
-as log_to_sessions.py sorts it. Prints the number of rows that came out.
+It uses DuckDB's own C++ CSV reader and keeps all columns, with the user as text, as
+log_to_sessions.py sorts it. Prints the number of rows returned.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-ROWS = 1 << 19  # in a batch
+ROWS = 1 << 19  # per batch
 COLUMNS = {
     "AnonID": "VARCHAR",
     "Query": "VARCHAR",
@@ -23,7 +23,7 @@ COLUMNS = {
 
 
 def sorted_rows(log: Path, memory_limit: str, threads: int, scratch: str) -> int:
-    """How many rows were read, sorted and handed over as Arrow batches."""
+    """The number of rows read, sorted and returned as Arrow batches."""
     connection = duckdb.connect(
         config={
             "memory_limit": memory_limit,

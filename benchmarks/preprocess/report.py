@@ -1,4 +1,4 @@
-"""What was measured, as a table, as verdicts in words, and as a plot."""
+"""The measurements as a table, as verdicts in words, and as a plot."""
 
 from pathlib import Path
 from typing import Iterable, List, NamedTuple, Optional
@@ -10,8 +10,8 @@ YARDSTICK, PANDAS, SPARK = "read and sort", "pandas", "log_to_sessions on Spark"
 
 MAX_TIMES_READ_AND_SORT = 3
 MAX_GIB = 4
-# Seconds per million rows, at the most rows against the fewest. Linear is 1, and sorting's n log n
-# from 1 to 36 million 1.26; quadratic would be 36.
+# Ratio of seconds per million rows, largest log to smallest. Linear growth gives 1, sorting's n log
+# n from 1 to 36 million rows 1.26, quadratic growth 36.
 MAX_GROWTH = 1.5
 
 MILLION = 1_000_000
@@ -23,13 +23,13 @@ class Verdict(NamedTuple):
 
 
 class Results:
-    """All measurements of one run; where one was repeated, the fastest counts."""
+    """All measurements of one run; of repeated measurements, the fastest counts."""
 
     def __init__(self, measurements: Iterable[Measurement]) -> None:
         self.all = list(measurements)
 
     def of(self, what: str) -> List[Measurement]:
-        """One for each number of rows, fewest first."""
+        """One measurement per number of rows, fewest first."""
         fastest = {m.rows: m for m in sorted(self.all, key=lambda m: -m.seconds) if m.what == what}
         return [fastest[rows] for rows in sorted(fastest)]
 
@@ -41,7 +41,7 @@ class Results:
 
 
 def table(results: Results) -> str:
-    """A table in Markdown; the first two runs, of few rows, are the start-up."""
+    """A table in Markdown, sorted by number of rows."""
     head = ["rows", "what", "seconds", "of read and sort", "CPU seconds", "peak memory"]
     lines = [f"| {' | '.join(head)} |", "|---:|---|---:|---:|---:|---:|"]
     for rows in sorted({m.rows for m in results.all}):
@@ -58,7 +58,7 @@ def table(results: Results) -> str:
 
 
 def verdicts(results: Results) -> List[Verdict]:
-    """The bounds, at the most rows that were measured."""
+    """The checks against the bounds, at the largest number of rows."""
     startup, fewest, most = (results.of(OURS)[i] for i in (0, 1, -1))
     yardstick = results.at(YARDSTICK, most.rows)
     limited = results.at(OURS_IN_1_GIB, most.rows)

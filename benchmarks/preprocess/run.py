@@ -1,4 +1,4 @@
-"""`make bench-preprocess`: log_to_sessions.py on a log of the AOL's size, against its bounds.
+"""`make bench-preprocess`: log_to_sessions.py on a log of AOL's size, checked against its bounds.
 
     python benchmarks/preprocess/run.py [--rows-millions 1,2] [--log FOLDER] [--output FOLDER]
 
@@ -40,20 +40,20 @@ from report import (
 
 HERE = Path(__file__).parent
 CORES = 2
-STARTUP_ROWS = 10_000  # so few that the time is that of starting and stopping
-PANDAS_ROWS = 2 * MILLION  # plain pandas has all rows in memory, more than once
+STARTUP_ROWS = 10_000  # so few that only start-up and shutdown count
+PANDAS_ROWS = 2 * MILLION  # plain pandas keeps several copies of all rows in memory
 SPARK_SECONDS = 180
-ROWS_OF_PART = 3_600_000  # and a few more
+ROWS_OF_PART = 3_600_000  # slightly more
 TEXT = ["train.whole"]
 TEXT += [f"{split}.{end}" for split in ("train", "valid", "test") for end in ("session", "next")]
 
 
 class Benchmark:
-    """Runs and remembers measurements.
+    """Runs and collects measurements.
 
     Args:
         log: folder of the whole log
-        work: folder for all that is written on the way; removed at the end
+        work: folder for temporary files; removed at the end
     """
 
     def __init__(self, log: Path, work: Path) -> None:
@@ -61,7 +61,7 @@ class Benchmark:
         self.measurements: List[Measurement] = []
 
     def run(self, sizes: List[int], repeats: int) -> None:
-        """All measurements; ours and the yardstick take turns."""
+        """Take all measurements; our command and the yardstick take turns."""
         shutil.rmtree(self.work, ignore_errors=True)
         self.work.mkdir(parents=True)
         compared = min(PANDAS_ROWS, sizes[-1])
@@ -77,7 +77,7 @@ class Benchmark:
         shutil.rmtree(self.work)
 
     def _compare(self, log: Path, rows: int) -> None:
-        """The others on the same rows: pandas, and Spark if it is there and quick enough."""
+        """The alternatives on the same rows: pandas, and Spark if installed and fast enough."""
         self._prepare(PANDAS, rows, str(HERE / "pandas_sessions.py"), str(log))
         if not find_spec("pyspark"):
             print("Spark is not installed, and not measured")
@@ -102,7 +102,7 @@ class Benchmark:
             raise SystemExit(f"{what}: {read:,} rows were read of {rows:,}")
 
     def _prepare(self, what: str, rows: int, *command: str, **limit: float) -> Path:
-        """Prepared text; whoever prepared it, of the same rows it must have the same bytes."""
+        """Prepare the text; check that it has the same bytes as that of our command."""
         folder, first = self.work / what, self.work / OURS
         shutil.rmtree(folder, ignore_errors=True)
         self._measure(what, rows, *command, "--output", str(folder), **limit)
@@ -138,7 +138,7 @@ def _version(name: str) -> str:
 
 
 def _use_cores(count: int) -> None:
-    """This process and those it starts: as many cores everywhere, whatever the machine has."""
+    """Limit this process and its children to this many cores, whatever the machine has."""
     if hasattr(os, "sched_setaffinity"):  # Linux
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:count])
 

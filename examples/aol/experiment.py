@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The paper's experiment at its own size, on one GPU: five models, five epochs.
+"""The paper's experiment at full size, on one GPU: five models, five epochs.
 
     python examples/aol/experiment.py AOL_FOLDER [--output runs/aol] [--dry-run]
 
-May be stopped at any moment: called again, it does what is missing. It ends with report.md and
-report.html. The parts are those of experiments/aol_small, with other numbers.
+It can be interrupted at any time; run it again to continue. It ends with report.md and
+report.html. It uses the parts of experiments/aol_small with other numbers.
 """
 
 import argparse
@@ -17,11 +17,11 @@ from experiment import Experiment, run_or_print
 from plan import Plan
 from recipes import Settings, System
 
-# Section 5.2: label smoothing 0.01 with 5 epochs; M-NSRF's learning rate is its authors'. The rates
-# of the other LSTMs the paper does not give.
+# Section 5.2: label smoothing 0.01 with 5 epochs. M-NSRF's learning rate is its authors'; the paper
+# does not give those of the other LSTMs.
 _SMOOTHED = "--criterion label_smoothed_cross_entropy --label-smoothing 0.01"
 _ENTROPY = "--criterion entropy_regularized_cross_entropy"
-_FILES = 10  # of the collection
+_FILES = 10  # in the collection
 SYSTEMS = {
     "seq2seq": System(
         "Seq2Seq with attention",
@@ -80,7 +80,7 @@ def main() -> None:
     if twice:
         parser.error(f"{args.folder}: {', '.join(twice)} as .gz too; leave one of the two there")
     note = "" if len(logs) == _FILES else f"; the whole collection has {_FILES}"
-    print(f"{len(logs)} files{note}", file=sys.stderr)  # not among the commands of --dry-run
+    print(f"{len(logs)} files{note}", file=sys.stderr)  # not among --dry-run's commands
     plan = Plan(
         title="The paper's experiment",
         about=f"The AOL log, {args.epochs} epochs, {args.seeds} seeds.",

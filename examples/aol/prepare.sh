@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# From the AOL files as published to binarised data, with checks on the way.
+# Prepare and binarise the AOL files as published, with checks.
 #
 #   examples/aol/prepare.sh AOL_FOLDER WORK_FOLDER [flags of log_to_sessions.py …]
 #
-# makes WORK_FOLDER/text and WORK_FOLDER/data-bin. What is there already is checked and reused.
+# makes WORK_FOLDER/text and WORK_FOLDER/data-bin. Existing results are checked and reused.
 set -euo pipefail
 export LC_ALL=C
 

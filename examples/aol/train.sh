@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Train the paper's model on what prepare.sh made, on every GPU that is visible.
+# Train the paper's model on the data from prepare.sh, on all visible GPUs.
 #
 #   examples/aol/train.sh WORK_FOLDER [flags of fairseq-train …]
 #
-# writes WORK_FOLDER/checkpoints, and goes on from there if it is called again. Of two flags alike the
-# later one holds, so any of those below can be given anew. LAUNCH="torchrun …" is put in front of
-# fairseq-train; DATA="shard0:shard1" is read instead of WORK_FOLDER/data-bin.
+# writes WORK_FOLDER/checkpoints, and continues from there if called again. A later flag overrides
+# an earlier one, so all flags below can be changed. LAUNCH="torchrun …" is put in front of
+# fairseq-train; DATA="shard0:shard1" replaces WORK_FOLDER/data-bin.
 set -euo pipefail
 
 [ $# -ge 1 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
@@ -14,12 +14,12 @@ shift
 root=$(cd "$(dirname "$0")/../.." && pwd)
 python=${PYTHON:-$([ -x "$root/.venv/bin/python" ] && echo "$root/.venv/bin/python" || echo python3)}
 bin=$(dirname "$("$python" -c 'import sys; print(sys.executable)')")
-export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-PASSIVE}"  # beside other work: docs/speed.md
-export PATH="$bin:$PATH"  # the launcher has to be that of the same environment
+export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-PASSIVE}"  # for a busy machine: docs/speed.md
+export PATH="$bin:$PATH"  # so that the launcher is the one of this environment
 
-# Section 5.2 of the paper: the schedule of the original Transformer, whose rate is at its highest,
-# (512 · 4000)^-1/2, after 4000 updates; smoothing 0.05 and 2 epochs (it names 0.01 and 5 as well).
-# How large its batches were it does not say: with 4096 tokens an epoch has some 4000 updates.
+# Section 5.2 of the paper: the schedule of the original Transformer, with its highest rate,
+# (512 · 4000)^-1/2, after 4000 updates; smoothing 0.05 and 2 epochs (the paper also names 0.01 and
+# 5). The paper does not give the batch size: with 4096 tokens, an epoch has about 4000 updates.
 # shellcheck disable=SC2086  # LAUNCH is several words
 exec ${LAUNCH:-} "$bin/fairseq-train" "${DATA:-$work/data-bin}" --save-dir "$work/checkpoints" \
     --user-dir "$root/mtn_fairseq" --task session_to_query --arch mtn_aol \

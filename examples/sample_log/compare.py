@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Every architecture on the sample log: the same data and time, each with its best learning rate.
+"""Train every architecture on the sample log: same data, same time, each with its best rate.
 
-An architecture is first timed, then tried with each rate for a third of the time, then trained with
-the rate of the lowest validation loss. Time is CPU time of one thread, so that a busy machine does
-not matter. Models copy words where the architecture can. Writes curves.png, scores.json and the
-pages of mtn-report below --output; the counting baselines stand beside the models. What a run that
-was cut off has finished is not done again.
+Each architecture is first timed, then tried with each learning rate for a third of the time, then
+trained with the rate of the lowest validation loss. Time is CPU time of one thread, so other load
+on the machine does not matter. Models copy words if the architecture can. Writes curves.png,
+scores.json and the pages of mtn-report below --output, with count baselines beside the models. An
+interrupted run continues where it stopped.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from mtn_preprocess.files.result_file import open_result_file, write_result_file
 
 
 class Recipe(NamedTuple):
-    """What an architecture is trained with, beside steps.TRAINING."""
+    """The training settings of an architecture, besides steps.TRAINING."""
 
     rates: Tuple[float, ...]
     flags: str
@@ -49,10 +49,10 @@ BOUNDS = {
     "best_last_query": "best possible with the last query only",
     "best_whole_session": "best possible with the whole session",
 }
-PROBES = 20, 120  # updates; their difference is free of the time that a training takes to start
-VALIDATIONS = 8  # of each training
+PROBES = 20, 120  # updates; their difference excludes the start-up time of a training
+VALIDATIONS = 8  # per training
 BEAM = 10
-SAMPLES = 3  # test sessions of at least four queries, that the report shows
+SAMPLES = 3  # test sessions in the report, of at least four queries
 _VALID = re.compile(r"\| valid \|.*\| (?:nll_)?loss ([0-9.]+) .*?\| num_updates (\d+)")
 
 
@@ -102,7 +102,7 @@ def parse_args() -> argparse.Namespace:
 
 
 def prepare(args: argparse.Namespace) -> Path:
-    """The data, unless it is there already, made with the same settings."""
+    """The folder with the data; existing data with the same settings are kept."""
     asked = {name: getattr(args, name) for name in ("seconds", "users", "log_seed", "seed")}
     settings = args.output.resolve() / "settings.json"
     if settings.exists() and json.loads(settings.read_text(encoding="utf-8")) == asked:
@@ -118,7 +118,7 @@ def prepare(args: argparse.Namespace) -> Path:
 
 
 def kept(path: Path, measured: Callable[[], float]) -> float:
-    """A number that was measured once, from its file or for the first time."""
+    """A number from its file; measured and written if the file does not exist."""
     if not path.exists():
         value = measured()
         path.parent.mkdir(exist_ok=True)
@@ -135,13 +135,13 @@ def _train(
     run: Path, name: str, rate: float, more: str, updates: int, seed: int, into: Path
 ) -> None:
     steps.title(f"{name}: {updates} updates at a rate of {rate}")
-    shutil.rmtree(into / "checkpoints", ignore_errors=True)  # of a training that was cut off
+    shutil.rmtree(into / "checkpoints", ignore_errors=True)  # left by an interrupted training
     flags = f"--arch {name} --lr {rate} {RECIPES[name].flags} {more}"
     steps.train(run, flags, updates, seed, into)
 
 
 def seconds_per_update(run: Path, name: str) -> float:
-    """CPU time."""
+    """The CPU time per update."""
     used = []
     for updates in PROBES:
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
@@ -152,7 +152,7 @@ def seconds_per_update(run: Path, name: str) -> float:
 
 
 def best_rate(run: Path, name: str, updates: int, seed: int) -> float:
-    """The one with the lowest validation loss in the end."""
+    """The learning rate with the lowest final validation loss."""
     losses = {}
     for rate in RECIPES[name].rates:
         losses[rate] = kept(
@@ -178,7 +178,7 @@ def measure(pairs: list, run: Path) -> dict:
 
 
 def read_curve(log: Path) -> List[Tuple[int, float]]:
-    """Updates and validation loss, in bits per token, from what fairseq-train printed."""
+    """(updates, validation loss in bits per token), from the output of fairseq-train."""
     return [(int(n), float(loss)) for loss, n in _VALID.findall(log.read_text(encoding="utf-8"))]
 
 
@@ -206,7 +206,7 @@ def draw(curves: Dict[str, list], scores: Dict[str, dict], path: Path) -> None:
 
 
 def report(run: Path, args: argparse.Namespace) -> None:
-    """All scores by mtn-evaluate, and the pages of mtn-report."""
+    """All scores with mtn-evaluate, and the pages of mtn-report."""
     names = [*YARDSTICKS, *args.architectures]
     logs = " ".join(f"{name}={run}/{name}/generate.log" for name in names)
     steps.command(
@@ -233,7 +233,7 @@ def report(run: Path, args: argparse.Namespace) -> None:
 
 
 def sample_lines(sessions: Path) -> List[int]:
-    """Numbers of the first lines that have enough queries to see what is attended to."""
+    """Numbers of the first lines with enough queries for the attention picture."""
     lines = sessions.read_text(encoding="utf-8").splitlines()
     return [number for number, line in enumerate(lines, 1) if line.count(" <q> ") >= 3][:SAMPLES]
 

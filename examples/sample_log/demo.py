@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""From a raw search log to a bundle that suggests queries, by commands you could type yourself.
+"""From a raw search log to a bundle that suggests queries, with commands you can run yourself.
 
-Each step prints its command. Everything is written below --output; the folder is made anew. Flags
-that are not listed here go to fairseq-train, such as --decoder-context query.
+Each step prints its command. All output is in --output, which is recreated. Flags not listed here
+go to fairseq-train, for example --decoder-context query.
 """
 
 import argparse
@@ -84,7 +84,7 @@ def parse_args() -> argparse.Namespace:
 
 
 def print_suggestions(pairs: list, count: int = 12) -> None:
-    """A dozen sessions, spread over the test set, beside what was really asked next."""
+    """Print a dozen sessions, spread over the test set, with the real next query."""
     for pair in pairs[:: max(1, len(pairs) // count)][:count]:
         print("\n  " + pair.session.replace(" <session> ", "  ||  ").replace(" <q> ", "  >  "))
         print(f"      asked next: {pair.next_query}")

@@ -1,4 +1,4 @@
-"""The steps from a raw log to suggestions, each a command that you could type yourself."""
+"""The steps from a raw log to suggestions; each is a command that you can run yourself."""
 
 import os
 import shlex
@@ -13,16 +13,16 @@ from mtn_preprocess.commands.user_dir import plugin_folder
 from mtn_sample_log import BestPossible, read_pairs
 
 ROOT = Path(__file__).resolve().parents[2]
-USER_DIR = "$(mtn-user-dir)"  # as it is printed
-# For busy cores: threads that wait for each other in a loop take the time of everybody. On idle
-# cores the loop is the faster way (docs/speed.md).
+USER_DIR = "$(mtn-user-dir)"  # as printed
+# Passive waiting is for busy cores: threads that spin while waiting take time from others. On idle
+# cores spinning is faster (docs/speed.md).
 BUSY = {"OMP_WAIT_POLICY": "PASSIVE"}
 PLUGIN = f'--user-dir "{USER_DIR}" --task session_to_query'
 
-# What of fairseq's long output a reader wants to see; all of it is kept in a file.
+# The lines of fairseq's output to show; a file keeps all of it.
 PROGRESS = ("| train_inner |", "| valid |", "model params", "Wrote preprocessed", "Generate test")
 
-# What all architectures are trained with here.
+# Training flags of all architectures in the examples.
 TRAINING = (
     "--cpu --num-workers 0 --optimizer fused_adam --adam-betas '(0.9, 0.98)' --clip-norm 1.0"
     " --lr-scheduler polynomial_decay --max-tokens 500 --dropout 0"
@@ -31,8 +31,8 @@ TRAINING = (
 
 
 def new_folder(output: Path) -> Path:
-    """The folder, empty, as seen from the project's folder, where all commands are run."""
-    os.chdir(ROOT)  # so that the printed commands work as they stand
+    """A new empty folder, relative to the project's folder, where all commands run."""
+    os.chdir(ROOT)  # so that the printed commands work unchanged
     run = Path(os.path.relpath(output))
     if run.exists():
         if not (run / "log.tsv").exists():
@@ -67,7 +67,7 @@ def binarise(run: Path) -> None:
 
 
 def train(run: Path, flags: str, updates: int, seed: int, into: Path) -> None:
-    """Checkpoints and log go to the folder `into`."""
+    """Train; checkpoints and log go to the folder `into`."""
     into.mkdir(parents=True, exist_ok=True)
     schedule = f"--max-update {updates} --total-num-update {updates}"
     command(
@@ -79,7 +79,7 @@ def train(run: Path, flags: str, updates: int, seed: int, into: Path) -> None:
 
 
 def suggest(run: Path, into: Path, count: int = 5) -> List[Suggestions]:
-    """So many next queries for every test session."""
+    """Generate this many next queries for every test session."""
     command(
         f"fairseq-generate {run}/data-bin {PLUGIN}"
         f" --path {into}/checkpoints/checkpoint_best.pt --cpu --batch-size 128"
@@ -90,7 +90,7 @@ def suggest(run: Path, into: Path, count: int = 5) -> List[Suggestions]:
 
 
 def suggest_by_counting(run: Path, method: str, into: Path) -> List[Suggestions]:
-    """The same for a baseline without a model."""
+    """The same with a count baseline."""
     into.mkdir(exist_ok=True)
     command(
         f"mtn-yardstick {method} --train {run}/text/train --test {run}/text/test",
@@ -100,7 +100,7 @@ def suggest_by_counting(run: Path, method: str, into: Path) -> List[Suggestions]
 
 
 def make_bundle(run: Path) -> Path:
-    """What `mtn-serve` takes: the model, what people asked next, and a ranker for both."""
+    """The folder for `mtn-serve`: model, counts of next queries, and a ranker for both."""
     model = f"{run}/checkpoints/checkpoint_best.pt --data {run}/data-bin"
     command(f"mtn-count-next --train {run}/text/train --output {run}/next-queries")
     command(
@@ -115,7 +115,7 @@ def make_bundle(run: Path) -> Path:
 
 
 def measure(pairs: List[Suggestions], text: Path) -> Dict[str, float]:
-    """Scores, and the best possible ones that the sample log knows."""
+    """The scores, and the best possible scores on the sample log."""
     best = BestPossible().measure(read_pairs(str(text)))
     assert len(pairs) == best.pairs, "every test pair is answered"
     return {
@@ -136,7 +136,7 @@ def exact_by_place(pairs: List[Suggestions]) -> Dict[int, float]:
 
 
 def best_by_place(pairs: List[Suggestions]) -> Dict[int, float]:
-    """Likewise, the best possible."""
+    """The same for the best possible prediction."""
     best = BestPossible()
     places = sorted({_place(pair) for pair in pairs})
     groups = {at: [pair for pair in pairs if _place(pair) == at] for at in places}
@@ -148,7 +148,7 @@ def best_by_place(pairs: List[Suggestions]) -> Dict[int, float]:
 
 
 def _queries(pair: Suggestions) -> List[str]:
-    """Of the last session, which is the only one at two levels."""
+    """The queries of the last session, which at two levels is the only one."""
     return pair.session.split(" <session> ")[-1].split(" <q> ")
 
 
@@ -161,18 +161,18 @@ def title(text: str) -> None:
 
 
 def command(line: str, keep: Optional[Path] = None) -> None:
-    """Print a command and run it; with `keep`, its whole output goes there, progress is shown."""
+    """Print a command and run it; with `keep`, write its output there and show only progress."""
     computes = line.startswith(("fairseq-train", "fairseq-generate"))
     settings = BUSY if computes and os.getloadavg()[0] > 0.3 * (os.cpu_count() or 1) else {}
     print("$ " + "".join(f"{k}={v} " for k, v in settings.items()) + line, flush=True)
     words = [word.replace(USER_DIR, str(plugin_folder())) for word in shlex.split(line)]
-    # The commands of the environment that runs this script, whether it is activated or not.
+    # Use the commands of this Python's environment, even if it is not activated.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**settings, **os.environ, "PATH": path, "PYTHONUNBUFFERED": "1"}
     if keep is None:
         subprocess.run(words, check=True, env=environment)
         return
-    partial = keep.with_name(keep.name + ".part")  # a file that is there is whole
+    partial = keep.with_name(keep.name + ".part")  # a file with the final name is complete
     with open(partial, "w", encoding="utf-8") as log, subprocess.Popen(
         words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Two levels against three on one log: the same pairs, the same words, the same updates.
+# Compare two levels with three on one log: same pairs, same words, same updates.
 #
 #   experiments/aol_levels/run.sh LOG WORK_FOLDER [SEED …]
 #
-# prepares and binarises LOG, trains the three models with each seed (1 2 3 if not given), generates
-# and scores. What is there already is kept, and a training that was cut goes on. UPDATES=1500 and
-# HISTORY=5 can be set; SPLIT=test scores the test data, else the validation data are scored.
+# prepares and binarises LOG, trains the three models with each seed (default: 1 2 3), generates and
+# scores. Existing results are kept, and an interrupted training continues. UPDATES=1500 and
+# HISTORY=5 can be set; SPLIT=test scores the test data instead of the validation data.
 set -euo pipefail
 
 [ $# -ge 2 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
@@ -30,7 +30,7 @@ if [ ! -e "$data/complete" ]; then
     touch "$data/complete"
 fi
 
-# A whole file, or none: a generation that was cut is made again.
+# A complete file or none: an interrupted generation is repeated.
 keep() {
     local file=$1
     shift
@@ -68,8 +68,8 @@ evaluate() {  # JSON_NAME "NAME …" [flags of mtn-evaluate …]
 
 two=() control=() three=()
 for seed in "${seeds[@]}"; do
-    # Two levels that read the session in progress; two that read the history too, as if it were one
-    # long session; three that read it session by session.
+    # Two levels on the current session; two levels on history and session as one long session;
+    # three levels on history and session.
     train "two-$seed" "$seed" 2,1 12,10,1
     train "control-$seed" "$seed" 2,1 "12,10,$((history + 1))"
     train "three-$seed" "$seed" 2,1,1 "12,10,$((history + 1))"

@@ -3,9 +3,9 @@
 
     python experiments/aol_models/experiment.py LOG [--work runs/aol_models]
 
-LOG is what ../aol_small/users_to_log.py wrote. Every training ends with a file of numbers in
+LOG is the output of ../aol_small/users_to_log.py. Every training ends with a file of numbers in
 results/. A training that has its file is not repeated, so another machine can continue. tables.py
-makes the tables of these files.
+makes tables from these files.
 """
 
 import argparse
@@ -22,10 +22,10 @@ from plan import Plan
 from recipes import SIZES, TRAINING, YARDSTICKS, systems
 
 WIDTH = 128
-UPDATES = 1600  # of the flat Transformer; the others have as many as take the same time
+UPDATES = 1600  # of the flat Transformer; the other models train for the same time
 SETTINGS = Path(__file__).with_name("settings.json")
 BASELINES = ("echo", "last")
-# In this order, so that what is cut off has compared what matters.
+# In order of importance, for the case that the run is cut short.
 SYSTEMS = (
     "transformer",
     "mtn",
@@ -36,7 +36,7 @@ SYSTEMS = (
     "hlstm",
     "mnsrf",
 )
-# Tested are the paper's sessions of 3 to 5 queries; "-all" learns from those of 2 to 10.
+# The test sessions are the paper's, of 3 to 5 queries; "-all" trains on those of 2 to 10.
 DATA = {
     "user": "--split-by user",
     "session": "--split-by session",
@@ -46,16 +46,16 @@ DATA = {
 
 
 class Job(NamedTuple):
-    """One training and its answers, or the answers of a baseline."""
+    """One training and its suggestions, or the suggestions of a baseline."""
 
     data: str
     system: str
-    seed: int  # 0 for baselines, which have none
+    seed: int  # 0 for baselines
     part: Part
 
 
 def experiment_of(data: str, log: Path, work: Path, updates: int) -> Experiment:
-    """The parts of aol_small, for one of DATA."""
+    """The parts of aol_small, for one entry of DATA."""
     every = systems(SIZES[WIDTH])
     plan = Plan(
         title="",
@@ -79,7 +79,7 @@ def experiment_of(data: str, log: Path, work: Path, updates: int) -> Experiment:
 
 
 def jobs(args: argparse.Namespace) -> Iterator[Job]:
-    """One seed of all data sets before the next seed."""
+    """All jobs; one seed on all data sets before the next seed."""
     experiments = {
         data: experiment_of(data, args.log, args.work, args.updates) for data in args.data
     }
@@ -96,7 +96,7 @@ def jobs(args: argparse.Namespace) -> Iterator[Job]:
 
 
 def run(job: Job, data: Part, updates: int) -> None:
-    """Prepare the data if they are not there, train, answer, score and write the result."""
+    """Prepare the data if needed, train, generate, score and write the result."""
     data.run()
     job.part.run()
     found = score_answers(job.part.folder, data.folder, with_model=job.seed > 0)

@@ -1,7 +1,7 @@
-"""The result of one training: what each person adds to the scores, numbers only.
+"""The result of one training: each person's contribution to the scores, as numbers only.
 
-Sums by person are all that scores and the paired bootstrap of people need. So results of several
-machines can be compared without the answers, which hold people's queries.
+Sums per person are enough for the scores and for the paired bootstrap over people. So results of
+several machines can be compared without the suggestions, which contain people's queries.
 """
 
 import json
@@ -22,17 +22,17 @@ from mtn_preprocess.text.session_pairs import read_pairs_in_words
 RESULTS = Path(__file__).with_name("results")
 AT = (10,)
 WAYS = ("raw", "unk")
-_DIGITS = 6  # of a sum of reciprocal ranks
+_DIGITS = 6  # of sums of reciprocal ranks
 
 
 class Result(NamedTuple):
-    """Of one model, or of a baseline.
+    """The result of one model or baseline.
 
     Args:
         about: data, system, seed and updates
         test: fingerprint of the test's next queries
         perplexity: None for baselines
-        pairs: of each person, in the order of their first pairs
+        pairs: number of pairs per person, in the order of the first pairs
         sums: for each of WAYS, (people, columns): see `pair_rows`
     """
 
@@ -50,7 +50,7 @@ def result_file(data: str, system: str, seed: int) -> Path:
 def score_answers(
     answers: Path, data: Path, with_model: bool
 ) -> Tuple[str, Optional[float], List[int], Dict[str, np.ndarray]]:
-    """All but `about` of a result, from the logs of fairseq-generate or mtn-yardstick."""
+    """All of a result except `about`, from the logs of fairseq-generate or mtn-yardstick."""
     test = f"{data}/text/test"
     asked = [pair.next_query for pair in read_pairs_in_words(test)]
     people = people_of(test, len(asked))
@@ -71,7 +71,7 @@ def score_answers(
 
 
 def sums_by_person(rows: np.ndarray, people: List[int]) -> Tuple[np.ndarray, List[int]]:
-    """(pairs, columns) -> (people, columns), and how many pairs each person has."""
+    """(pairs, columns) -> (people, columns), and the number of pairs per person."""
     order = {person: number for number, person in enumerate(dict.fromkeys(people))}
     numbers = [order[person] for person in people]
     sums = np.zeros((len(order), rows.shape[1]))
@@ -80,7 +80,7 @@ def sums_by_person(rows: np.ndarray, people: List[int]) -> Tuple[np.ndarray, Lis
 
 
 def rows_of_people(result: Result, way: str) -> Tuple[np.ndarray, List[int]]:
-    """As `compare` takes them: the sums of each person stand in the row of their first pair."""
+    """The rows for `compare`: the sums of each person are in the row of their first pair."""
     people = np.repeat(np.arange(len(result.pairs)), result.pairs)
     rows = np.zeros((len(people), result.sums[way].shape[1]))
     rows[np.unique(people, return_index=True)[1]] = result.sums[way]
@@ -88,7 +88,7 @@ def rows_of_people(result: Result, way: str) -> Tuple[np.ndarray, List[int]]:
 
 
 def write_result(path: Path, result: Result) -> None:
-    """One line per person and way, so that the file can be read and compared."""
+    """One line per person and way, so that files can be read and compared."""
     head = {**result.about, "test": result.test, "perplexity": result.perplexity}
     people = {"pairs": json.dumps(result.pairs)}
     for way in WAYS:

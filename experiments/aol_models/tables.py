@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Tables of all results, and differences with intervals by paired bootstrap of people.
+"""Tables of all results, and differences with intervals from paired bootstrap over people.
 
     python experiments/aol_models/tables.py > experiments/aol_models/results/tables.md
 
-Figures are means over the seeds of each row. A difference takes the seeds that both rows have.
+Figures are means over the seeds of each row. Differences use the seeds that both rows have.
 """
 
 from collections import defaultdict
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def read_folder(data: str) -> Dict[str, Runs]:
-    """In the order of LABELS."""
+    """The results by system, in the order of LABELS, and by seed."""
     found: Dict[str, Runs] = defaultdict(dict)
     tests = set()
     for path in sorted((RESULTS / data).glob("*.json")):
@@ -108,7 +108,7 @@ def difference_table(systems: Dict[str, Runs]) -> Iterator[str]:
 
 
 def compared(systems: Dict[str, Runs]) -> List[Tuple[str, str]]:
-    """MTN with the flat Transformer and the best recurrent model, without and with copying."""
+    """MTN with the flat Transformer and the best recurrent model, with and without copying."""
     bleu = {
         name: mean_scores(systems[name], "raw")["bleu"] for name in RECURRENT if name in systems
     }
@@ -126,7 +126,7 @@ def compared(systems: Dict[str, Runs]) -> List[Tuple[str, str]]:
 
 
 def differences(one: Sequence[Result], other: Sequence[Result], way: str) -> List[Difference]:
-    """Of the means over seeds."""
+    """The differences of the means over seeds."""
     _, people = rows_of_people(one[0], way)
     rows = [np.stack([rows_of_people(run, way)[0] for run in runs]) for runs in (other, one)]
     return compare(rows[0], rows[1:], AT, people=people)[0]

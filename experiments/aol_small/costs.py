@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What an update of each system costs: CPU time beside an update of the flat Transformer.
+"""Measure the CPU time of an update of each system, relative to the flat Transformer.
 
     python experiments/aol_small/costs.py runs/aol_small [--width 128]
 
-reads the binarised data of an experiment, trains all systems in turn, on one core, and prints each
-`cost` of recipes.py, the median of some rounds, with the lowest and the highest.
+Reads the binarised data of an experiment, trains all systems in turn on one core, and prints the
+`cost` in recipes.py of each system: the median of several rounds, with the lowest and the highest.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from fairseq import options, tasks, utils
 from parts import PLUGIN, words_of
 from recipes import SIZES, System, systems
 
-BATCHES, ROUNDS = 8, 5  # all systems in each round, so that a busy machine slows all of them
+BATCHES, ROUNDS = 8, 5  # every round trains all systems, so that other load affects all of them
 
 
 def main() -> None:
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def updates_of(system: System, folder: Path) -> Callable[[], None]:
-    """A function that updates a model of this system by some batches, the same at each call."""
+    """A function that trains a model of this system on some batches, the same at each call."""
     data = folder / ("pieces" if system.pieces else "words") / "data-bin"
     flags = (
         f"{data} {PLUGIN} {system.flags}"

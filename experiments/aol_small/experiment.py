@@ -3,10 +3,10 @@
 
     python experiments/aol_small/experiment.py LOG [--output runs/aol_small]
 
-LOG is what users_to_log.py wrote. All models have as many parameters outside the words' tables and
-train for the same time, by measured costs of an update; learning rate and dropout are chosen for
-each on validation data. It may be stopped at any moment and called again does what is missing; its
-end is report.md and report.html.
+LOG is the output of users_to_log.py. All models have the same number of parameters outside the word
+embeddings and train for the same time, by the measured cost of an update. Learning rate and dropout
+are chosen per model on validation data. It can be interrupted at any time; run it again to
+continue. It ends with report.md and report.html.
 """
 
 import argparse
@@ -26,18 +26,18 @@ from mtn_preprocess.errors import InputError
 
 CHOSEN = "settings.json"  # learning rate and dropout of each system
 _SPLIT_SEED = 1
-_SEEN = 5  # times in training, at least: words that models know
-_BEAM_OF = "mtn-copying"  # the model behind the lists from all sources
+_SEEN = 5  # words seen less often in training are unknown
+_BEAM_OF = "mtn-copying"  # the model in the lists from all sources
 
 
 class Experiment:
-    """All parts, in the folder `output`.
+    """All parts of an experiment, in the folder `output`.
 
     Args:
         plan: what is compared
         logs: in AOL's format
-        output: folder; what is there already is not done again
-        at_once: parts that run at the same time
+        output: folder; existing results are kept
+        at_once: number of parts that run in parallel
     """
 
     def __init__(self, plan: Plan, logs: List[Path], output: Path, at_once: int) -> None:
@@ -47,7 +47,7 @@ class Experiment:
         self.models = Models(plan, self.output, at_once)
 
     def run(self) -> None:
-        self.keep_settings(self.plan.settings)  # those that are given, before all the work
+        self.keep_settings(self.plan.settings)  # refuse changed settings before all the work
         tell("== data")
         run_all(self.data(), at_once=1)
         run_all(self.yardsticks(), self.at_once)
@@ -67,7 +67,7 @@ class Experiment:
         tell(f"{self.output}/report/report.md")
 
     def keep_settings(self, settings: Dict[str, Settings]) -> None:
-        """What was answered before stays, so other settings than those it is of are refused."""
+        """Write the settings; raises if existing results were made with other settings."""
         file = self.output / CHOSEN
         kept = read_settings(file) if file.is_file() else {}
         for name, each in settings.items():
@@ -80,7 +80,7 @@ class Experiment:
         write_settings(file, {**kept, **settings})
 
     def print_commands(self) -> None:
-        """What `run` would do; of the tries on validation data, the first of each."""
+        """Print what `run` would do; for the searches on validation data, only the first step."""
         searched = {name: next_rates({})[0] for name in self.models.searched()}
         tries = [self.models.rate_try(name, settings) for name, settings in searched.items()]
         settings = {**searched, **self.plan.settings}
@@ -96,7 +96,7 @@ class Experiment:
                 tell(command)
 
     def data(self) -> List[Part]:
-        """Text and binarised text, in words and, if a system reads them, in word pieces; counts."""
+        """Text and binarised text, in words and, if a system needs it, in pieces; and counts."""
         kinds = {False, *(system.pieces for system in self.plan.systems.values())}
         parts = [self._data(pieces) for pieces in sorted(kinds)]
         return [*parts, counts(self.output)] if self.plan.suggesters else parts
@@ -127,7 +127,7 @@ class Experiment:
         return [yardstick(self.output, method) for method in YARDSTICKS]
 
     def answers(self, settings: Dict[str, Settings]) -> List[Part]:
-        """All of one seed before the next, so that a run cut short has compared them all."""
+        """All systems with one seed before the next seed, so that a short run compares all."""
         return [
             self.models.answers(name, settings[system.settings_of or name], seed)
             for seed in self.seeds
@@ -135,7 +135,7 @@ class Experiment:
         ]
 
     def beyond(self, settings: Dict[str, Settings]) -> List[Part]:
-        """What goes beyond the paper: lists from all sources, and the rival's."""
+        """Systems beyond the paper: lists from all sources, and the rival's."""
         parts = []
         if self.plan.suggesters:
             base = self.plan.beam_of
@@ -150,7 +150,7 @@ class Experiment:
         return parts
 
     def ends(self, settings: Dict[str, Settings]) -> List[Part]:
-        """Scores and report."""
+        """The parts for scores and report."""
         folder = self.output / "report"
         report = Part(folder, [("report", f"mtn-report {self.output} --output {folder}")])
         rows = self.rows(settings)
@@ -159,7 +159,7 @@ class Experiment:
         return [evaluation(self.output, rows, baselines), report]
 
     def rows(self, settings: Dict[str, Settings]) -> List[Row]:
-        """All that is compared."""
+        """All compared rows."""
         rows = [
             Row(name, label, ("yardstick",), [Run(name, self.output / "yardsticks" / name)])
             for name, label in YARDSTICKS.items()
@@ -212,7 +212,7 @@ def read_settings(file: Path) -> Dict[str, Settings]:
 def given_settings(
     file: Path, every: Dict[str, System], chosen: Iterable[str]
 ) -> Dict[str, Settings]:
-    """Of each chosen system that has its own, so that nothing is searched unasked."""
+    """The settings of each chosen system that needs its own; raises if one is missing."""
     given = read_settings(file)
     own = [name for name, system in every.items() if not system.settings_of]
     for name in given:
@@ -232,7 +232,7 @@ def write_settings(file: Path, settings: Dict[str, Settings]) -> None:
 
 
 def run_or_print(experiment: Experiment, dry_run: bool, budget: Dict[str, int]) -> None:
-    """A folder that was begun with another log or budget is refused."""
+    """Run or print the experiment; refuses a folder started with another log or budget."""
     if dry_run:
         return experiment.print_commands()
     settings = json.dumps({"logs": experiment.logs, **budget}) + "\n"
@@ -319,7 +319,7 @@ def main() -> None:
         unknown = set(wanted) - set(known)
         if unknown:
             parser.error(f"{flag}: no {', '.join(sorted(unknown))}")
-    needed = {"mtn", *(every[name].settings_of or name for name in chosen)}  # all against mtn
+    needed = {"mtn", *(every[name].settings_of or name for name in chosen)}  # compare with mtn
     needed |= {_BEAM_OF} if args.lists else set()
     if not needed.issubset(chosen):
         missing = ", ".join(sorted(needed.difference(chosen)))
@@ -327,7 +327,7 @@ def main() -> None:
     settings = given_settings(args.settings, every, chosen) if args.settings else {}
     updates = args.updates or size.updates
     budget = {"updates": updates, "rate updates": args.rate_updates}
-    if args.width != 64:  # folders that were begun before there was a choice go on
+    if args.width != 64:  # as in folders made before the flag existed
         budget["width"] = args.width
     if args.split_seed != _SPLIT_SEED:
         budget["split seed"] = args.split_seed
@@ -352,7 +352,7 @@ def main() -> None:
         updates=updates,
         rate_updates=args.rate_updates,
         generation="--cpu --batch-size 64",
-        # Of few sessions, more for the test.
+        # The log has few sessions, so the test gets a larger share.
         preparation=["--split 80,10,10", f"--seed {args.split_seed}"],
         threshold=_SEEN,
         pieces=4000,

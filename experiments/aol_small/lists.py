@@ -1,4 +1,4 @@
-"""Suggestions that fairseq-generate does not make: of yardsticks, of all sources, of a rival."""
+"""Suggestions that do not come from fairseq-generate: yardsticks, all sources, a rival."""
 
 from pathlib import Path
 
@@ -12,13 +12,13 @@ def yardstick(output: Path, method: str) -> Part:
 
 
 def counts(output: Path) -> Part:
-    """The table of what people asked next."""
+    """Count the next queries."""
     count = f"mtn-count-next --train {output}/words/text/train --output {output}/counts/table"
     return Part(output / "counts", [("count", count)])
 
 
 def suggester(output: Path, name: str, maker: ListMaker, model: Training, seed: int) -> Part:
-    """A ranker is fitted on the validation text; then every source and the ranker answer."""
+    """Fit a ranker on the validation text, then generate with all sources and the ranker."""
     folder, words = output / "answers" / f"{name}-{seed}", output / "words"
     sources = (
         f"--model {model.checkpoint} --data {words}/data-bin --counts {output}/counts/table"

@@ -1,4 +1,4 @@
-"""Models: trained and asked, with what is best on validation data."""
+"""Train models and generate, with the settings that are best on validation data."""
 
 import math
 import sys
@@ -12,23 +12,23 @@ from recipes import BEAM, Settings, next_rates
 from mtn_evaluation.generate_log import read_generate_log
 from mtn_evaluation.suggestion_scores import score
 
-_WARM_UP = 8  # the first eighth, of a short try too
+_WARM_UP = 8  # warm-up takes the first eighth of the updates, also in a short try
 
 
 class Models:
-    """All that fairseq-train and fairseq-generate do in an experiment.
+    """All uses of fairseq-train and fairseq-generate in an experiment.
 
     Args:
         plan: what is compared
         output: folder of the experiment
-        at_once: parts that run at the same time
+        at_once: number of parts that run in parallel
     """
 
     def __init__(self, plan: Plan, output: Path, at_once: int) -> None:
         self.plan, self.output, self.at_once = plan, output, at_once
 
     def searched(self) -> List[str]:
-        """Systems whose settings are neither given nor another's."""
+        """Systems whose settings are neither given nor shared with another system."""
         return [
             name
             for name, system in self.plan.systems.items()
@@ -36,7 +36,7 @@ class Models:
         ]
 
     def choose_settings(self) -> Dict[str, Settings]:
-        """For each system that is searched: the learning rate, then the dropout."""
+        """For each searched system: choose the learning rate, then the dropout."""
         names = self.searched()
         while True:
             tried = {name: self._rates_tried(name) for name in names}
@@ -44,8 +44,8 @@ class Models:
             if not wanted:
                 break
             run_all([self.rate_try(*each) for each in wanted], self.at_once)
-        # What dropout prevents comes late: its tries are whole trainings, the best is kept. Asked
-        # are the models themselves: with dropout the loss was lower, and so was BLEU.
+        # Overfitting shows late, so each dropout needs a whole training; the best one is kept. The
+        # choice is by BLEU: with dropout the loss was lower, but so was BLEU.
         tries = {
             (name, settings): self._search(name, settings)
             for name, losses in tried.items()
@@ -71,14 +71,14 @@ class Models:
             losses.update({settings: part.loss() for settings, part in tries.items()})
 
     def _search(self, name: str, settings: Settings) -> Part:
-        """What a trained model says for the validation text."""
+        """A trained model's suggestions for the validation text."""
         training = self.training(name, settings, seed=1)
         ask = f"{self._ask(name, training)} --gen-subset valid"
         folder = self.output / "dropouts" / f"{name}-{settings.name}"
         return Part(folder, [("generate", ask)], after=training)
 
     def rate_try(self, name: str, settings: Settings) -> Try:
-        """Shorter than a training; its validation loss is all that is wanted."""
+        """A short training, for its validation loss only."""
         folder = self.output / "rates" / f"{name}-{settings.name}"
         train = self._train(name, settings, 1, self.plan.rate_updates, "--no-save")
         return Try(folder, [("train", train)])
@@ -89,13 +89,13 @@ class Models:
         return Training(folder, [("train", train)], self.plan.checkpoint)
 
     def answers(self, name: str, settings: Settings, seed: int) -> Part:
-        """Suggestions of a trained model for the test, and how likely it finds what was asked."""
+        """A trained model's suggestions for the test, and the scores of the real next queries."""
         training = self.training(name, settings, seed)
         ask = self._ask(name, training)
         return Part(
             self.output / "answers" / f"{name}-{seed}",
             [
-                # People are suggested words, never <unk>; the paper counts it as a word.
+                # Suggestions have no <unk>; the paper's scores count it as a word.
                 ("generate", ask),
                 ("with-unk", f"{ask} --generate-unknown"),
                 ("reference", f"{ask} --score-reference"),

@@ -1,4 +1,4 @@
-"""Parts of a long experiment: each a folder, done once, and resumed where it was cut."""
+"""Parts of a long experiment: each fills a folder once, and resumes after an interruption."""
 
 import math
 import os
@@ -17,29 +17,29 @@ from mtn_preprocess.files.result_file import write_result_file
 
 ROOT = Path(__file__).resolve().parents[2]
 DONE = "done"
-_USER_DIR = "$(mtn-user-dir)"  # as it is printed
+_USER_DIR = "$(mtn-user-dir)"  # as printed
 PLUGIN = f'--user-dir "{_USER_DIR}" --task session_to_query'
 _VALID_LOSS = re.compile(r"\| valid \|.*?\| nll_loss (\S+) ")
-_DIVERGED = "FloatingPointError: gradients are Nan/Inf"  # fairseq-train's last words
+_DIVERGED = "FloatingPointError: gradients are Nan/Inf"  # in fairseq-train's last lines
 
-# glibc would give the memory of each large tensor back, and ask for it again at the next update: a
-# tenth of the time.
+# By default glibc returns the memory of each large tensor and requests it again at the next update,
+# which costs a tenth of the time.
 _KEEP_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": str(4 << 30),
     "MALLOC_TRIM_THRESHOLD_": str(8 << 30),
     "MALLOC_TOP_PAD_": str(64 << 20),
 }
 
-_say = threading.Lock()
+_print_lock = threading.Lock()
 
 
 class Part:
     """A folder that some commands fill.
 
     Args:
-        folder: of this part alone
-        commands: in order; what they print is added to `NAME.log` of (name, command)
-        after: what has to be done before, if it is not yet
+        folder: of this part only
+        commands: (name, command), in order; the output goes to `NAME.log`
+        after: a part to run first, if it is not done
     """
 
     def __init__(self, folder: Path, commands: List[tuple], after: Optional["Part"] = None) -> None:
@@ -70,7 +70,7 @@ class Part:
         tell(f"{self.folder.name}: {command}")
         start = perf_counter()
         log = self.folder / f"{name}.log"
-        # Training goes on from its checkpoint, so its log does as well; all else starts again.
+        # Training resumes from its checkpoint, so its log is continued; other logs start again.
         with open(log, "a" if name == "train" else "w", encoding="utf-8") as printed:
             ended = subprocess.run(
                 words_of(command),
@@ -86,10 +86,10 @@ class Part:
 
 
 class Training(Part):
-    """Of fairseq-train, with --save-dir in its folder.
+    """A run of fairseq-train with --save-dir in its folder.
 
     Args:
-        asked: the checkpoint to ask afterwards
+        asked: the checkpoint used afterwards
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Training(Part):
 
 
 class Try(Training):
-    """A training for its validation loss alone: that it diverges is a result, and a bad one."""
+    """A training only for its validation loss; divergence counts as an infinite loss."""
 
     def _command(self, name: str, command: str) -> float:
         try:
@@ -123,13 +123,13 @@ class Try(Training):
 
 
 def validation_loss(log: Path) -> float:
-    """The lowest, in bits a token, from what fairseq-train printed; infinite if there is none."""
+    """The lowest loss in bits per token in fairseq-train's output; infinite if there is none."""
     losses = map(float, _VALID_LOSS.findall(log.read_text(encoding="utf-8")))
     return min(filter(math.isfinite, losses), default=math.inf)
 
 
 def run_all(parts: Iterable[Part], at_once: int) -> None:
-    """Several at a time, a core each. The first failure stops what has not begun."""
+    """Run several parts in parallel, one core each. The first failure cancels waiting parts."""
     waiting = [part for part in parts if not part.done]
     with ThreadPoolExecutor(at_once) as pool:
         running = [pool.submit(part.run) for part in waiting]
@@ -144,30 +144,30 @@ def run_all(parts: Iterable[Part], at_once: int) -> None:
 
 
 def once(path: Path, make: Callable[[], str]) -> str:
-    """The text of a small file, made the first time."""
+    """The text of a small file, which is created if it does not exist."""
     if not path.is_file():
         write_whole(path, make())
     return path.read_text(encoding="utf-8")
 
 
 def write_whole(path: Path, text: str) -> None:
-    """A file that appears under its name only when complete, in a folder that is made for it."""
+    """Write a file that appears only when complete; creates its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_result_file(str(path), text)
 
 
 def words_of(command: str) -> List[str]:
-    """As the shell would split it, with the folder of the plugin in its place."""
+    """Split a command like the shell, and insert the plugin's folder."""
     return [word.replace(_USER_DIR, str(plugin_folder())) for word in shlex.split(command)]
 
 
 def environment() -> dict:
-    """The commands of the environment that runs this, one core each."""
+    """An environment with the commands of this Python, and one core per command."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     one_core = {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
     return {"OMP_WAIT_POLICY": "PASSIVE", **os.environ, "PATH": path, **one_core, **_KEEP_MEMORY}
 
 
 def tell(text: str) -> None:
-    with _say:
+    with _print_lock:
         print(text, flush=True)

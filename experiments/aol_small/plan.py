@@ -1,4 +1,4 @@
-"""What an experiment compares, and in which way."""
+"""The plan of an experiment: what it compares, and how."""
 
 from typing import Dict, List, NamedTuple, Sequence
 
@@ -6,29 +6,31 @@ from recipes import ListMaker, Settings, System
 
 
 class Plan(NamedTuple):
-    """What all systems of an experiment have in common.
+    """Settings shared by all systems of an experiment.
 
     Args:
         title: of the report
-        about: a sentence for its head: data, machine, budget
+        about: a sentence at the top of the report: data, machine, budget
         systems: by name
-        suggesters: by name; the model of their beam is that of `beam_of`
+        suggesters: by name; the model of their beam is `beam_of`
         beam_of: one of the systems
-        pecos: a Python that has libpecos, for the rival; "" to leave it out
-        settings: learning rate and dropout of each; searched on validation data where there is none
+        pecos: a Python with libpecos, for the rival; "" to leave it out
+        settings: learning rate and dropout by system; missing ones are searched on validation data
         training: flags of fairseq-train
-        updates: of the flat Transformer, and of the others as many as take the same time; 0 where
-            `training` says how long
-        rate_updates: likewise, of a try of a learning rate
+        updates: of the flat Transformer; the others train for the same time; 0 if `training` has
+            the
+            duration
+        rate_updates: the same, for a try of a learning rate
         generation: flags of fairseq-generate
         preparation: flags of mtn-log-to-sessions
         threshold: words seen less often in training are <unk>
-        pieces: how many word pieces, for systems that read them
-        seeds: how many
-        checkpoint: of each training, the one that is asked
-        dropouts: to choose from on validation data
-        sample_lines: of the test text, that the report may show; people's queries, so look first
-        attention_of: the system whose session level the report draws, for these lines
+        pieces: number of word pieces, for systems that use them
+        seeds: number of seeds
+        checkpoint: the checkpoint of each training that is used
+        dropouts: candidates for the choice on validation data
+        sample_lines: lines of the test text that the report shows; they are people's queries, so
+            check them first
+        attention_of: the system whose session-level attention the report shows for these lines
     """
 
     title: str

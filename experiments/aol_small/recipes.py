@@ -1,4 +1,4 @@
-"""What the experiment compares, with which flags, and what is searched on validation data."""
+"""The compared systems with their flags, and the settings searched on validation data."""
 
 import math
 from typing import Dict, List, NamedTuple, Tuple
@@ -9,7 +9,7 @@ _ENTROPY = "--criterion entropy_regularized_cross_entropy"
 _SESSIONS = f"{_SMOOTHED} --batch-size 32"  # of 2.6 pairs on average
 _PAIRS = f"{_SMOOTHED} --batch-size 82"
 
-# What all models are trained with.
+# Training flags of all models.
 TRAINING = (
     "--optimizer fused_adam --adam-betas '(0.9, 0.98)' --clip-norm 1.0"
     " --lr-scheduler polynomial_decay --train-batches random --cpu"
@@ -17,25 +17,25 @@ TRAINING = (
 )
 BEAM = 10
 
-RATES = (0.004, 0.008)  # and on, halved or doubled, as long as the last one is the best
+RATES = (0.004, 0.008)  # then halved or doubled as long as the last one is the best
 MIN_RATE, MAX_RATE = 0.0005, 0.064
-_WHILE_TRYING_RATES = 0.1  # the dropout
+_WHILE_TRYING_RATES = 0.1  # dropout during the search
 
 
 class Size(NamedTuple):
-    """Such that all models have as many parameters outside the words' tables.
+    """Sizes chosen so that all models have the same number of parameters outside the embeddings.
 
     Args:
         width: channels of words and Transformers
         heads: of attention
         linear: feed-forward channels of MTN with `--query-projection linear`; 256 with `vector`
-        deeper: those of the Transformer of 4 + 3 layers; 256 with 3 + 2
-        no_session: those of MTN without the session level
-        seq2seq: channels of each direction of its LSTM
-        hierarchical: those of the other recurrent models
+        deeper: the same for the Transformer of 4 + 3 layers; 256 with 3 + 2
+        no_session: the same for MTN without the session level
+        seq2seq: channels per direction of its LSTM
+        hierarchical: channels of the other recurrent models
         updates: of the flat Transformer
-        dropouts: to choose from
-        checkpoint: the one that is asked
+        dropouts: candidates
+        checkpoint: the checkpoint that is used
         mtn_norm: flags for pre-norm; none for post-norm
     """
 
@@ -53,8 +53,8 @@ class Size(NamedTuple):
 
 
 # 0.28 and 0.80 million parameters. In the shorter time, 64 channels learn more than 96. After the
-# longer one the last checkpoint has the better BLEU on validation data, though not always the lower
-# loss, and MTN with post-norm; in the shorter one post-norm and pre-norm are even.
+# longer time, the last checkpoint has better BLEU on validation data, though not always lower loss,
+# and MTN is better with post-norm; in the shorter time post-norm and pre-norm are equal.
 SIZES = {
     64: Size(64, 2, 180, 127, 170, 72, 62, 2600, (0.0, 0.1), "checkpoint_best.pt", _PRE_NORM),
     128: Size(128, 4, 102, 72, 127, 117, 102, 4800, (0.0, 0.1, 0.2), "checkpoint_last.pt", ""),
@@ -67,11 +67,11 @@ class System(NamedTuple):
     Args:
         label: as shown
         flags: of fairseq-train
-        group: where the report shows it
-        paper: which of the paper's rows stands beside it
-        cost: of an update beside one of the flat Transformer, in time; costs.py measures it, and
-            these are of 64 channels
-        settings_of: whose learning rate and dropout it takes; its own are searched by default
+        group: its section in the report
+        paper: the row of the paper to show beside it
+        cost: time of an update relative to the flat Transformer, at 64 channels, as measured by
+            costs.py
+        settings_of: the system whose learning rate and dropout it uses; by default its own
         pieces: trained on word pieces
     """
 
@@ -85,7 +85,7 @@ class System(NamedTuple):
 
 
 def systems(size: Size) -> Dict[str, System]:
-    """By name."""
+    """All systems, by name."""
     transformer = f"--encoder-embed-dim {size.width} --encoder-attention-heads {size.heads}"
     transformer += " --share-decoder-input-output-embed"
     flat = f"--arch transformer_session {transformer}"
@@ -208,9 +208,9 @@ class ListMaker(NamedTuple):
     Args:
         label: as shown
         flags: of mtn-fit-ranker and mtn-suggest
-        ranked: by a ranker that is fitted on validation data
-        every_seed: made from the model of each seed; else from that of the first alone, since a
-            list takes as long as a training
+        ranked: by a ranker fitted on validation data
+        every_seed: made with the model of each seed; otherwise only with the first, because a list
+            takes as long as a training
     """
 
     label: str
@@ -232,7 +232,7 @@ SUGGESTERS: Dict[str, ListMaker] = {
 
 
 class Settings(NamedTuple):
-    """What is chosen on validation data."""
+    """The settings chosen on validation data."""
 
     rate: float
     dropout: float
@@ -247,11 +247,11 @@ class Settings(NamedTuple):
 
 
 def next_rates(losses: Dict[Settings, float]) -> List[Settings]:
-    """What is to be tried after these; nothing when the best is known."""
+    """The next settings to try; empty when the best is known."""
     if not losses:
         return [Settings(rate, _WHILE_TRYING_RATES) for rate in RATES]
     best = min(losses, key=lambda settings: losses[settings])
-    if math.isinf(losses[best]):  # all diverged, and only a lower rate may not
+    if math.isinf(losses[best]):  # only a lower rate may converge
         best = min(losses)
     tried = [settings.rate for settings in losses]
     if best.rate == max(tried) < MAX_RATE:

@@ -1,6 +1,6 @@
 """A rival: PECOS (XR-Linear) ranks the next queries of training by the last query.
 
-It needs an environment of its own, and no torch, though libpecos asks for it: hence --no-deps.
+It needs its own environment, without torch, although libpecos requires it: hence --no-deps.
 
     python3.11 -m venv pecos
     pecos/bin/pip install --no-deps libpecos==1.2.8
@@ -8,18 +8,18 @@ It needs an environment of its own, and no torch, though libpecos asks for it: h
     pecos/bin/python rival_pecos.py --train text/train --test text/test > pecos.log
     mtn-evaluate pecos=pecos.log --test text/test --dict data-bin/dict.next.txt
 
-The method is that of PECOS's `examples/qp2q` (Yadav et al., KDD 2021) without the prefix that its
-users have typed: TF-IDF of the last query; every distinct next query of training is a label; labels
-are clustered by their text, or by PIFA, the mean of the queries that they followed; a linear
-classifier for each node of the tree; a beam search from its root. Only next queries of training can
-be suggested. The last query itself is left out: no next query repeats it.
+The method is PECOS's `examples/qp2q` (Yadav et al., KDD 2021) without the typed prefix: TF-IDF of
+the last query; every distinct next query of training is a label; labels are clustered by their
+text, or by PIFA, the mean of the queries that they followed; a linear classifier per node of the
+tree; a beam search from its root. It can suggest only next queries of training. The last query
+itself is excluded: no next query repeats it.
 
-The defaults were chosen on validation data. Close to qp2q's own configuration 0, and worse here:
+The defaults were chosen on validation data. Close to qp2q's own configuration 0, but worse here:
 
     --rows queries --features words --label-features pifa --beam 10
 
-The output is that of `mtn-yardstick`. Standard error tells the time of training and of a request:
-one query in, a ranked list out, one thread.
+The output has the format of `mtn-yardstick`. Standard error reports the time of training and of a
+request: one query in, a ranked list out, one thread.
 """
 
 import argparse
@@ -45,13 +45,13 @@ FEATURES = {
         {"analyzer": "char_wb", "ngram_range": (3, 3)},
     ],
 }
-ABOVE_QUERIES = re.compile(r"(?:^|.* )(?:<session>|<unit\d+>) ")  # greedy: up to the last of them
+ABOVE_QUERIES = re.compile(r"(?:^|.* )(?:<session>|<unit\d+>) ")  # greedy: up to the last one
 
 Ranked = List[Tuple[str, float]]
 
 
 def read_pairs(prefix: str) -> Iterator[Tuple[str, str]]:
-    """Session so far and next query. This environment has no mtn_fairseq to read them."""
+    """Yield session so far and next query. This environment has no mtn_fairseq to read them."""
     with open(f"{prefix}.session", encoding="utf-8", newline="\n") as sessions, open(
         f"{prefix}.next", encoding="utf-8", newline="\n"
     ) as following:
@@ -69,7 +69,7 @@ def last_query(session: str) -> str:
 
 
 class Pecos:
-    """The trained ranker as it would serve requests: libpecos's predict-only form."""
+    """The trained ranker in libpecos's predict-only form, as it would serve requests."""
 
     def __init__(self, vectorizer: Tfidf, model: XLinearModel, labels: List[str], args) -> None:
         self.vectorizer, self.labels = vectorizer, labels
@@ -79,14 +79,14 @@ class Pecos:
             self.model = XLinearModel.load(folder, is_predict_only=True)
 
     def suggest(self, query: str) -> Ranked:
-        """The best labels that differ from the query, with the logarithms of their scores."""
+        """The best labels that differ from the query, with log scores."""
         found = self.model.predict(
             self.vectorizer.predict([query], threads=1),
             beam_size=self.beam,
-            only_topk=self.nbest + 1,  # one of them may be the query itself
+            only_topk=self.nbest + 1,  # one may be the query itself
             threads=1,
         )
-        ranked = sorted(zip(-found.data, found.indices))  # of equal ones, the first in the alphabet
+        ranked = sorted(zip(-found.data, found.indices))  # ties in alphabetical order
         kept = [(self.labels[label], -score) for score, label in ranked]
         return [
             (text, math.log(score) if score > 0 else -math.inf)
@@ -97,7 +97,7 @@ class Pecos:
 
 def train(pairs: List[Tuple[str, str]], args) -> Pecos:
     followed = [(last_query(session), next_query) for session, next_query in pairs]
-    if args.rows == "queries":  # as qp2q does: how often a query followed is not told
+    if args.rows == "queries":  # as in qp2q: without frequencies
         followed = sorted(set(followed))
         rows = {query: row for row, query in enumerate(sorted({query for query, _ in followed}))}
         queries, row_of = list(rows), [rows[query] for query, _ in followed]
@@ -131,7 +131,7 @@ def train(pairs: List[Tuple[str, str]], args) -> Pecos:
 
 
 def write_suggestions(number: int, pair: Tuple[str, str], ranked: Ranked, out: TextIO) -> None:
-    """As `mtn-yardstick` prints them."""
+    """Write in the format of `mtn-yardstick`."""
     out.write(f"S-{number}\t{pair[0]}\nT-{number}\t{pair[1]}\n")
     for query, score in ranked:
         out.write(f"H-{number}\t{score:.6f}\t{query}\nD-{number}\t{score:.6f}\t{query}\n")

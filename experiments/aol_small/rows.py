@@ -1,4 +1,4 @@
-"""The rows of the tables: what is scored, all in one way, and what the report shows of it."""
+"""The rows of the tables: how they are scored, and what the report shows of them."""
 
 import re
 from pathlib import Path
@@ -14,8 +14,8 @@ class Run(NamedTuple):
 
     Args:
         name: in the scores
-        answers: the folder; of a trained model, `with-unk.log` has those in which it may
-            say <unk>, `reference.log` its perplexity
+        answers: the folder; for a trained model, also with `with-unk.log` (suggestions that may
+            contain <unk>) and `reference.log` (for perplexity)
         seed: if there are several
         training: of a trained model
     """
@@ -27,7 +27,7 @@ class Run(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Runs that differ in their seeds only."""
+    """Runs that differ only in their seeds."""
 
     name: str
     label: str
@@ -37,7 +37,7 @@ class Row(NamedTuple):
 
 
 def evaluation(output: Path, rows: List[Row], baselines: Iterable[str]) -> Part:
-    """Every run against the same test text, in words as typed, and minus each of the baselines."""
+    """Score every run on the same test text, in words as typed, and compare with each baseline."""
     words = output / "words"
     runs = [run for row in rows for run in row.runs]
     flags = [f"{run.name}={run.answers}/generate.log" for run in runs]
@@ -62,7 +62,7 @@ def evaluation(output: Path, rows: List[Row], baselines: Iterable[str]) -> Part:
 
 
 def manifest(output: Path, plan: Plan, about: List[str], rows: List[Row]) -> dict:
-    """report.json: what mtn-report is to show."""
+    """The contents of report.json, for mtn-report."""
     (attention,) = [row.label for row in rows if row.name == plan.attention_of]
     return {
         "schema": 1,
@@ -84,7 +84,7 @@ def _entry(output: Path, row: Row) -> dict:
         entry["arch"] = re.search(r"--arch (\S+)", row.system.flags)[1]
         if row.system.paper:
             entry["paper"] = row.system.paper
-        if row.system.pieces:  # another dictionary
+        if row.system.pieces:  # with its own dictionary
             entry["data"] = "pieces/data-bin"
     entry["runs"] = [_run(output, run) for run in row.runs]
     return entry

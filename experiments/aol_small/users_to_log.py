@@ -1,8 +1,8 @@
-"""Write a folder of search histories, one file a user, as one log in AOL's format.
+"""Convert a folder of search histories, one file per user, to one log in AOL's format.
 
     python users_to_log.py user_search_logs > log.tsv
 
-A history has a line `query<TAB>time` for each query and, below it, the addresses clicked.
+A history has a line `query<TAB>time` per query and, below it, the addresses clicked.
 """
 
 import re
@@ -13,7 +13,7 @@ QUERY = re.compile(r"(.*)\t(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
 
 
 def rows(history: Path):
-    """User, query, time, rank (unknown), address: a row for each click, or one without."""
+    """User, query, time, rank (unknown), address: one row per click, or one row without click."""
     asked, clicked = None, True
     for line in history.read_text(encoding="utf-8", errors="replace").splitlines():
         query = QUERY.fullmatch(line)
