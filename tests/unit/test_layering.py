@@ -1,7 +1,7 @@
-"""Who may import whom: each part can be read, and used, with what it names only.
+"""The layering: each part imports only what it lists, so it can be read and used alone.
 
-Between the rooms, arrows point one way, from later rooms to earlier ones; within the plugin, each
-folder says what it needs. CONTRIBUTING.md draws the same picture.
+Between rooms, imports point from later rooms to earlier ones. Within the plugin, each folder lists
+what it needs. CONTRIBUTING.md draws the same picture.
 """
 
 import ast
@@ -20,8 +20,8 @@ ROOMS = {
 }
 MODULES = sorted(path for folder in ROOMS.values() for path in (ROOT / folder).rglob("*.py"))
 
-# Room, or part of one -> packages that it may import beside itself and the standard library. The
-# longest name that fits a module counts.
+# Room, or part of one -> packages it may import besides itself and the standard library. The
+# longest matching name counts.
 TEXT_LAYER = ("mtn_preprocess.errors", "mtn_preprocess.files", "mtn_preprocess.text")
 COMMANDS = (*TEXT_LAYER, "mtn_preprocess.commands")
 ARROW = ("numpy", "pyarrow")
@@ -41,7 +41,7 @@ ALLOWED = {
     "mtn_fairseq.description": (),
     "mtn_fairseq.flags": TEXT_LAYER,
     "mtn_fairseq.checkpoints": (*TEXT_LAYER, *TORCH, "fairseq"),
-    # fairseq.dataclass for the flags of a --bpe, which fairseq keeps among its data too
+    # fairseq.dataclass for the flags of a --bpe, which fairseq also keeps in its data package
     "mtn_fairseq.data": (
         *TEXT_LAYER,
         *TORCH,
@@ -49,8 +49,8 @@ ALLOWED = {
         "fairseq.dataclass",
         "fairseq.tokenizer",
     ),
-    # data for the words that no dictionary has; fairseq.distributed for `fsdp_wrap`, which
-    # fairseq's own makers of layers end with; its incremental states have no package
+    # data for words outside the dictionary; fairseq.distributed for `fsdp_wrap`, which fairseq's
+    # layer builders call last; its incremental states are in no package
     "mtn_fairseq.modules": (
         "mtn_fairseq.data",
         *TORCH,
@@ -97,7 +97,7 @@ ALLOWED = {
         "mtn_fairseq.flags",
         "fairseq",
     ),
-    # data for the checks of text that fairseq-preprocess does not ask a task for
+    # data for text checks that fairseq-preprocess does not request from a task
     "mtn_fairseq.compat": (
         *TEXT_LAYER,
         *TORCH,
@@ -117,7 +117,7 @@ ALLOWED = {
     ),
     # an exported model, without torch
     "mtn_serving.onnx_engine": (*TEXT_LAYER, "mtn_serving.engine", "numpy", "onnxruntime"),
-    # the two doors to the plugin
+    # the two modules that use the plugin
     "mtn_serving.export": (
         *TEXT_LAYER,
         *TORCH,
@@ -145,7 +145,7 @@ ALLOWED = {
         "prometheus_client",
     ),
     "mtn_report": (*COMMANDS, "mtn_evaluation", "numpy", "matplotlib"),
-    # these look into checkpoints
+    # these modules read checkpoints
     "mtn_report.registered": (*TEXT_LAYER, *TORCH, "mtn_fairseq", "fairseq"),
     "mtn_report.trained_models": ("mtn_fairseq",),
     "mtn_report.attention": (*TEXT_LAYER, "numpy", "mtn_report.samples", "mtn_fairseq"),
@@ -153,7 +153,7 @@ ALLOWED = {
 
 
 def module_of(path):
-    """`mtn_fairseq.data.batching`, of its file."""
+    """The module of a file, such as `mtn_fairseq.data.batching`."""
     for package, folder in ROOMS.items():
         if (ROOT / folder) in path.parents:
             parts = path.relative_to(ROOT / folder).with_suffix("").parts
@@ -162,7 +162,7 @@ def module_of(path):
 
 
 def imports(path):
-    """Full names of all modules that a file imports, wherever in it."""
+    """Full names of all modules that a file imports, anywhere in it."""
     package = module_of(path).split(".")
     if path.name != "__init__.py":
         package.pop()
@@ -172,8 +172,8 @@ def imports(path):
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             name = ".".join([*base, *([node.module] if node.module else [])])
-            # `from fairseq import tokenizer` imports a module of that name; what `from
-            # fairseq.data import Dictionary` imports is in fairseq.data.
+            # `from fairseq import tokenizer` imports a module of that name, but `from fairseq.data
+            # import Dictionary` imports a class in fairseq.data.
             if name.count(".") == 0:
                 yield from (f"{name}.{alias.name}" for alias in node.names)
             else:
@@ -192,7 +192,7 @@ def names(path):
     return path.relative_to(ROOT).as_posix()
 
 
-def test_there_is_something_to_look_at():
+def test_modules_and_imports_are_found():
     found = set(map(module_of, MODULES))
     assert {"mtn_preprocess.errors", "mtn_fairseq.models.mtn", "mtn_serving.suggester"} <= found
     found = set(imports(ROOT / "mtn_fairseq/data/session_dictionary.py"))
@@ -205,7 +205,7 @@ def test_there_is_something_to_look_at():
 def test_imports(path):
     module = module_of(path)
     if module == "mtn_fairseq":
-        return  # the plugin itself imports all that is registered
+        return  # the plugin itself imports everything registered
     rule = rule_for(module)
     allowed = (rule, *ALLOWED[rule])
     for name in imports(path):
@@ -220,8 +220,8 @@ def is_standard(name):
     return not name.startswith("mtn_") and name not in ("torch", "numpy", "fairseq", "omegaconf")
 
 
-def test_no_room_is_reached_from_an_earlier_one():
-    """Rooms are listed in the order in which data walks through them."""
+def test_no_room_imports_a_later_one():
+    """Rooms are listed in the order of the data flow."""
     order = list(ROOMS)
     for path in MODULES:
         room = module_of(path).partition(".")[0]
@@ -232,7 +232,7 @@ def test_no_room_is_reached_from_an_earlier_one():
 
 
 @pytest.mark.parametrize("path", MODULES, ids=names)
-def test_nobody_imports_tasks(path):
+def test_no_module_imports_tasks(path):
     if module_of(path) != "mtn_fairseq" and "tasks" not in path.parts:
         assert not any(is_within(name, ["mtn_fairseq.tasks"]) for name in imports(path))
 
@@ -242,7 +242,7 @@ PLUGIN = [path for path in MODULES if module_of(path).startswith("mtn_fairseq")]
 
 @pytest.mark.parametrize("path", PLUGIN, ids=names)
 def test_imports_within_the_plugin_are_relative(path):
-    """`--user-dir` names the package after its folder, whatever that is called."""
+    """`--user-dir` names the package after its folder, whatever the folder's name."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     absolute = [
         node.module
@@ -254,7 +254,7 @@ def test_imports_within_the_plugin_are_relative(path):
 
 
 def test_the_plugin_imports_everything_that_is_registered():
-    """fairseq scans tasks/ and models/ only, and in no order."""
+    """fairseq scans only tasks/ and models/, in no defined order."""
     init = (ROOT / "mtn_fairseq/__init__.py").read_text(encoding="utf-8")
     imported = {
         alias.name
@@ -268,7 +268,7 @@ def test_the_plugin_imports_everything_that_is_registered():
     assert {"mtn", "session_to_query"} <= registering <= imported
 
 
-def test_every_room_begins_with_a_table_of_contents():
+def test_every_room_has_a_table_of_contents():
     for package, folder in ROOMS.items():
         text = (ROOT / folder / "__init__.py").read_text(encoding="utf-8")
         contents = ast.get_docstring(ast.parse(text))

@@ -1,4 +1,4 @@
-"""Links of all committed Markdown files: the file is there, and so is the heading."""
+"""Links in all committed Markdown files: the file and the heading exist."""
 
 import re
 import runpy
@@ -17,7 +17,7 @@ ELSEWHERE = re.compile(r"^[a-z][a-z0-9+.-]*:", re.IGNORECASE)  # https:, mailto:
 
 
 def markdown_files():
-    """Committed ones; in a copy without git, those outside of hidden and made folders."""
+    """The committed files; without git, those outside hidden and generated folders."""
     try:
         listed = subprocess.run(
             ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
@@ -47,7 +47,7 @@ def links(text):
 
 
 def anchor(heading):
-    """As GitHub makes it of a heading."""
+    """The anchor that GitHub makes from a heading."""
     heading = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading)
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
@@ -65,7 +65,7 @@ def anchors(path):
 
 
 def broken(path):
-    """Links of a file that lead nowhere."""
+    """The broken links of a file."""
     for target in links(path.read_text(encoding="utf-8")):
         name, _, place = target.partition("#")
         linked = (path.parent / name) if name else path
@@ -77,7 +77,7 @@ def names(path):
     return path.relative_to(ROOT).as_posix()
 
 
-def test_what_is_a_link(tmp_path):
+def test_links_are_recognised(tmp_path):
     (tmp_path / "other.md").write_text("# A `b` c: d\n## Twice\n## Twice\n```\n# no heading\n```\n")
     page = tmp_path / "page.md"
     page.write_text(

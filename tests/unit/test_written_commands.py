@@ -1,4 +1,4 @@
-"""Commands that docs, examples and errors tell people to type: they work in any folder."""
+"""Commands in docs, examples and errors must work in any folder."""
 
 import argparse
 import ast
@@ -35,17 +35,17 @@ TEXTS = {
     if path.suffix in (".md", ".py", ".sh", ".sbatch", ".yaml")
 }
 PAGES = [name for name in TEXTS if name.endswith(".md")]
-# A folder that is found in the clone only, and a package that no index has.
+# A folder that exists only in the clone, and a package that is not on PyPI.
 BROKEN = re.compile(r"""user[-_]dir[ =](\$PWD/)?mtn_fairseq|pip install ['"]?mtn[-_]fairseq""")
 TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def test_no_command_needs_the_clone_or_finds_nothing():
+def test_no_command_needs_the_clone_or_a_missing_package():
     assert len(TEXTS) > 100
     assert not [name for name, text in TEXTS.items() if BROKEN.search(text)]
 
 
-def test_what_is_to_be_installed_is_what_setup_requires():
+def test_install_commands_match_setup_py():
     setup = (ROOT / "setup.py").read_text(encoding="utf-8")
     lines = [line for text in TEXTS.values() for line in text.splitlines() if "pip install" in line]
     told = {package for line in lines for package in re.findall(r"'([\w-]+>=[\d.]+)'", line)}
@@ -54,7 +54,7 @@ def test_what_is_to_be_installed_is_what_setup_requires():
 
 @lru_cache(maxsize=None)
 def parser(command, first_word):
-    """The parser for a command that goes on with this word, exact about names of flags."""
+    """The parser for a command followed by this word; abbreviated flags are not allowed."""
     second = first_word == "yardstick" and command == "mtn-sample-log"
     found = parser_of(command, [first_word] if second else [])
     for each in (found, *subparsers(found).values()):
@@ -63,7 +63,7 @@ def parser(command, first_word):
 
 
 def fault(words):
-    """Why a command cannot be what people should type; None if it can."""
+    """Why a command does not work; None if it does."""
     command, *rest = words
     if command == "make":
         targets = [word for word in rest if re.fullmatch(r"[a-z-]+", word)]
@@ -108,7 +108,7 @@ def _fault_of_fairseq(command, words):
     if known is None:
         return None if command == "fairseq-hydra-train" else f"no command {command}"
     words = [
-        "0" if word.startswith("$") else word  # what a loop fills in is a number
+        "0" if word.startswith("$") else word  # loop variables stand for numbers
         for word in words
         if word not in ("--user-dir", "FILE", "…")
     ]
@@ -120,7 +120,7 @@ def _fault_of_fairseq(command, words):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_command_of_a_page_parses(page, capsys):
+def test_every_command_on_a_page_parses(page, capsys):
     faults = [
         (" ".join(words), wrong, capsys.readouterr().err[-300:])
         for block in blocks(TEXTS[page], "", "bash", "sh")
@@ -152,7 +152,7 @@ def test_python_on_a_page_is_python_and_its_imports_work(page):
         exec(compile(ast.Module(imports, type_ignores=[]), page, "exec"), {})
 
 
-def test_commands_are_found_as_a_shell_would():
+def test_commands_are_split_like_in_a_shell():
     block = (
         "# a comment\n"
         "OMP_NUM_THREADS=1 fairseq-train data-bin \\\n    --lr 1 …   # and more\n"
@@ -180,6 +180,6 @@ def test_commands_are_found_as_a_shell_would():
         "make no-such-target",
     ],
 )
-def test_what_cannot_work_is_found(line):
+def test_broken_commands_are_found(line):
     [words] = commands(line)
     assert fault(words)

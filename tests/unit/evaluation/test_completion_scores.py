@@ -1,4 +1,4 @@
-"""Scores of completions: figures by hand, and files that are not whole."""
+"""Scores of completions, computed by hand, and incomplete files."""
 
 import json
 
@@ -9,9 +9,9 @@ from mtn_evaluation.completion import evaluate_completion
 from mtn_evaluation.completion_log import prefixes_of
 from mtn_preprocess.errors import InputError
 
-NEXT = ["abcd", "xy", "x"]  # 7 characters; of `x`, nothing is left after the first
+NEXT = ["abcd", "xy", "x"]  # 7 characters; nothing is left of `x` after the first
 
-# Lists by pair and characters typed.
+# Lists by pair and number of characters typed.
 LISTS = {
     (0, 1): ["ax", "abcd"],  # rank 2
     (0, 2): ["abcd"],
@@ -44,19 +44,19 @@ def scores(folder, baselines=()):
     return evaluate_completion(files, str(folder / "test"), baselines, samples=50)
 
 
-def test_by_hand(text):
+def test_scores_by_hand(text):
     mine, base = scores(text)["systems"]
     one, two, three = mine["typed"]
-    # After one character two next queries go on: one is second, the other not there. Of 3 + 1
-    # characters that are left, the 3 of `abcd` are saved.
+    # After one character two next queries continue: one is second, the other missing. Of the 3 + 1
+    # characters left, the 3 of `abcd` are saved.
     assert one == {"typed": 1, "pairs": 2, "mrr@10": 25.0, "hit@10": 50.0, "saved": 75.0}
     assert two == {"typed": 2, "pairs": 1, "mrr@10": 100.0, "hit@10": 100.0, "saved": 100.0}
     assert three == {"typed": 3, "pairs": 1, "mrr@10": 0.0, "hit@10": 0.0, "saved": 0.0}
-    # `abcd` is there after its first character: 3 of the 7 characters of all next queries.
+    # `abcd` is listed after its first character: 3 of the 7 characters of all next queries.
     assert mine["saved"] == base["saved"] == pytest.approx(100 * 3 / 7)
 
 
-def test_a_next_query_that_goes_from_the_list_again_was_picked_before(text):
+def test_a_next_query_is_chosen_where_it_first_appears(text):
     write(text / "mine", {**LISTS, (0, 1): [], (0, 2): ["abcd"], (0, 3): []})
     assert scores(text)["systems"][0]["saved"] == pytest.approx(100 * 2 / 7)
 
@@ -74,7 +74,7 @@ def test_ratios_to_a_baseline(text):
     assert {each["ratio"] for each in scores(text, ["base"])["comparisons"]} == {None}
 
 
-def test_the_intervals_are_of_people(text):
+def test_intervals_resample_people_if_known(text):
     assert scores(text)["bootstrap"]["units"] == 2
     (text / "test.user").unlink()
     assert scores(text)["bootstrap"]["unit"] == "pairs"
@@ -101,13 +101,13 @@ END = {"pairs": 3, "characters": [1, 2, 3], "nbest": 10}
         ({(0, 1): [], (1, 1): []}, [{**END, "characters": [1]}], "base has lists after other"),
     ],
 )
-def test_files_that_are_not_whole(text, lists, end, reason):
+def test_incomplete_files(text, lists, end, reason):
     write(text / "mine", lists, end)
     with pytest.raises(InputError, match=reason):
         scores(text)
 
 
-def test_no_such_baseline(text):
+def test_unknown_baseline(text):
     with pytest.raises(InputError, match="no system 'other'; name one of mine, base"):
         scores(text, ["other"])
 

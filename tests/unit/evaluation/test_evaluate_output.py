@@ -1,4 +1,4 @@
-"""What `mtn-evaluate` writes where, and how it ends when it cannot read or write."""
+"""Where `mtn-evaluate` writes, and how it fails if it cannot read or write."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from mtn_preprocess.files.result_file import check_result_file, write_result_fil
 from mtn_preprocess.files.standard_streams import standard_output
 
 TRUTH = [Answer("a", "b c", ["b c"]), Answer("a <q> b c", "a d", ["a d"])]
-LONG = "x" * 300  # no file may have such a name
+LONG = "x" * 300  # longer than any file name may be
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def evaluate_to(folder, scores):
 
 
 def evaluate_in_shell(folder, rest, m="model.log"):
-    """As a process, in the folder."""
+    """Run the command as a process in the folder."""
     command = f"{sys.executable} -m mtn_evaluation.commands.evaluate m={m} --test test {rest}"
     return subprocess.run(
         ["bash", "-c", command],
@@ -50,8 +50,8 @@ def evaluate_in_shell(folder, rest, m="model.log"):
     )
 
 
-def said_in_one_line(ended):
-    """Beside the notes."""
+def error_line(ended):
+    """The only error line, apart from the notes."""
     assert ended.returncode == 1, ended.stderr
     lines = [line for line in ended.stderr.splitlines() if not line.startswith("mtn-evaluate: ")]
     assert len(lines) == 1, ended.stderr
@@ -131,21 +131,21 @@ def test_no_input_is_overwritten(text, name, linked):
 def test_neither_standard_input_nor_output_is_overwritten(text):
     before = (text / "model.log").read_bytes()
     ended = evaluate_in_shell(text, "--json model.log < model.log", m="-")
-    assert "one of the files to read" in said_in_one_line(ended)
+    assert "one of the files to read" in error_line(ended)
     assert (text / "model.log").read_bytes() == before
     for scores in ("/dev/stdout", "tables"):
         ended = evaluate_in_shell(text, f"--json {scores} > tables")
-        assert "standard output goes there, too" in said_in_one_line(ended)
+        assert "standard output goes there, too" in error_line(ended)
 
 
 @pytest.mark.parametrize("name", ["/proc/x.json", "", LONG, f"{LONG}/x.json", "model.log/x.json"])
-def test_what_cannot_be_written_is_said_before_all_work(text, name):
+def test_output_that_cannot_be_written_is_reported_before_the_work(text, name):
     place = name and str(text / name)
     with pytest.raises(InputError, match="cannot be written"):
         main(["m=no such log", "--test", f"{text}/test", "--json", place])
 
 
-def test_a_folder_or_file_without_permission_is_told_of_before_all_work(text):
+def test_missing_permission_is_reported_before_the_work(text):
     (text / "locked").mkdir()
     (text / "kept.json").write_text("kept")
     for path in ("locked", "kept.json"):
@@ -158,21 +158,21 @@ def test_a_folder_or_file_without_permission_is_told_of_before_all_work(text):
     assert (text / "kept.json").read_text() == "kept"
 
 
-def test_permission_is_asked_for(text, monkeypatch):
-    """The same for root, who has all."""
+def test_permission_is_checked(text, monkeypatch):
+    """The same for root, who has all permissions."""
     (text / "kept.json").write_text("kept")
     monkeypatch.setattr(result_file.os, "access", lambda path, mode: False)
     with pytest.raises(InputError, match=r"cannot be written \(no permission\)"):
         check_result_file(str(text / "kept.json"), [])
 
 
-def test_a_name_may_be_as_long_as_names_can_be(text):
+def test_a_name_of_maximum_length(text):
     scores = text / ("y" * 250 + ".json")
     evaluate_to(text, scores)
     assert json.loads(scores.read_text())["systems"]
 
 
-def test_nothing_is_left_of_what_could_not_be_written_whole(text, monkeypatch):
+def test_nothing_is_left_of_an_incomplete_file(text, monkeypatch):
     before = sorted(text.iterdir())
     check_result_file(str(text / "scores.json"), [])
 
@@ -190,18 +190,18 @@ def test_nothing_is_left_of_what_could_not_be_written_whole(text, monkeypatch):
 
 def test_standard_input_that_is_closed(text, monkeypatch):
     ended = evaluate_in_shell(text, "<&-", m="-")
-    assert said_in_one_line(ended).startswith("-: standard input is closed;")
+    assert error_line(ended).startswith("-: standard input is closed;")
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(InputError, match="standard input is closed"):
         main([f"m={text}/model.log", "--test", f"{text}/test", "--perplexity", "m=-"])
-    main([f"m={text}/model.log", "--test", f"{text}/test"])  # not asked for, not missed
+    main([f"m={text}/model.log", "--test", f"{text}/test"])  # standard input is not used
 
 
-def test_a_full_disk_is_said_in_one_line(text):
-    assert "No space left on device" in said_in_one_line(evaluate_in_shell(text, "> /dev/full"))
+def test_a_full_disk_is_a_one_line_error(text):
+    assert "No space left on device" in error_line(evaluate_in_shell(text, "> /dev/full"))
 
 
-def test_other_errors_are_not_taken_for_a_full_disk(capfd):
+def test_other_errors_are_not_reported_as_a_full_disk(capfd):
     with pytest.raises(PermissionError), standard_output():
         raise PermissionError(13, "Permission denied", "a model")
 
@@ -209,7 +209,7 @@ def test_other_errors_are_not_taken_for_a_full_disk(capfd):
 @pytest.mark.parametrize("given", [LONG, f"m={LONG}", f"{LONG}=model.log"])
 def test_names_that_are_too_long(text, given, monkeypatch):
     monkeypatch.chdir(text)
-    if given.endswith("model.log"):  # a name in the tables, not of a file
+    if given.endswith("model.log"):  # a system name, not a file name
         return main([given, "--test", "test"])
     with pytest.raises(InputError, match=LONG):
         main([given, "--test", "test"])
@@ -235,7 +235,7 @@ def test_a_file_that_cannot_be_read_is_named(text, monkeypatch):
     "flags",
     [["m="], [""], ["m=model.log", "--perplexity", "m="], ["m=model.log", "--with-unk", "m="]],
 )
-def test_the_name_of_a_file_is_missing(text, flags, monkeypatch):
+def test_a_missing_file_name(text, flags, monkeypatch):
     monkeypatch.chdir(text)
     with pytest.raises(InputError, match="no name of a file; write NAME=FILE"):
         main([*flags, "--test", "test", "--dict", "dict.next.txt"])

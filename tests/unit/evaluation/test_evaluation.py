@@ -1,4 +1,4 @@
-"""Systems against one test text: unknown words, groups, perplexity, and what is refused."""
+"""Evaluation of systems: unknown words, groups, perplexity, and refused input."""
 
 import json
 import math
@@ -15,14 +15,14 @@ from mtn_evaluation.commands.evaluation_tables import evaluation_tables
 from mtn_evaluation.same_test_set import _may_be_word
 from mtn_preprocess.errors import InputError
 
-# A model that knows a, b, c, d; `rare` and `odd` are none of its words.
+# A model whose dictionary is a, b, c, d, without `rare` and `odd`.
 TRUTH = [
     Answer("a", "b c", ["b c"]),
     Answer("a <q> b c", "a rare", ["a <unk>", "a b"]),
     Answer("b <q> c <q> d", "odd", ["d", "<unk>"]),
     Answer("rare a <session> c", "d", ["rare", "a", "d"]),
 ]
-# What a model's log shows of it.
+# The next queries as in the model's log.
 SHOWN = ["b c", "a <<unk>>", "<<unk>>", "d"]
 DICTIONARY = "a 9\nb 9\nc 9\nd 9\n"
 
@@ -52,15 +52,15 @@ def test_an_unknown_word_never_matches_on_raw_text(text):
     assert raw["2-gram"] == pytest.approx(100 * 1 / 2)  # b c
     assert raw["exact"] == 25
     assert "unk" not in model
-    # Lists of up to three: the fourth pair has its query as the third.
+    # Lists of up to three: in the fourth pair, the next query is third.
     assert model["nbest"] == 3
     assert evaluated(text, at=[3])["systems"][0]["raw"]["mrr@3"] == pytest.approx(25 * (1 + 1 / 3))
 
 
-def test_unknown_words_as_one_token_the_papers_way(text):
+def test_unknown_words_as_one_token_as_in_the_paper(text):
     """Suggested: b c | a <unk> | d | <unk>; asked: b c | a <unk> | <unk> | d.
 
-    `rare` was suggested as it is, by a yardstick say: it is the same token to everybody.
+    Even if a system, such as a yardstick, suggests `rare` itself, it becomes the same token.
     """
     dictionary = str(text / "dict.next.txt")
     result = evaluated(text, dictionary=dictionary, at=[3])
@@ -74,8 +74,8 @@ def test_unknown_words_as_one_token_the_papers_way(text):
     assert result["systems"][0]["raw"] == evaluated(text, at=[3])["systems"][0]["raw"]
 
 
-def test_each_way_may_have_an_output_of_its_own(text):
-    """Raw text: what never says <unk>; with <unk> as a token: what may."""
+def test_each_treatment_of_unknown_words_may_have_its_own_output(text):
+    """Raw text: an output without <unk>; <unk> as a token: an output that may contain it."""
     said = [["b c"], ["a b"], ["d"], ["d"]]
     forbidden = [
         answer._replace(next_query=query, ranked=ranked)
@@ -106,11 +106,11 @@ def test_the_other_output_must_answer_the_same_pairs(text):
         evaluated(text, system, dictionary=str(text / "dict.next.txt"))
 
 
-def test_words_as_they_are_scored():
+def test_words_as_scored():
     raw = RawText()
     assert raw.suggestion("a <unk> b<unk>c <unk><unk>") == "a <unk> <unk> <unk>"
     assert raw.next_query("a <unk> <<unk>>") == "a <<unk>> <<unk>>"
-    # What a searcher typed, escaped by the preparation, is a word like any other.
+    # A typed symbol, escaped by the preparation, is an ordinary word.
     assert raw.suggestion(r"\<unk> \\<unk>") == raw.next_query(r"\<unk> \\<unk>")
     assert raw.suggestion("a  b") == "a  b"
     paper = UnknownAsToken({"a", r"\<unk>"})
@@ -143,19 +143,19 @@ def groups(result, kind, figure="exact"):
 def test_groups(text):
     (text / "train.whole").write_text("x <q> b c\nd <q> y\nrare\n")
     result = evaluated(text, train=str(text / "train"), at=[3])
-    # The place in the session in progress; a session before it does not count.
+    # The place in the current session; earlier sessions do not count.
     assert groups(result, "position") == {"2": (2, 50), "3": (1, 0), "4": (1, 0)}
-    # But it does here: `rare a <session> c` is two earlier queries.
+    # Here they do: `rare a <session> c` has two earlier queries.
     assert groups(result, "earlier_queries") == {"1": (1, 100), "2": (2, 0), "3": (1, 0)}
     assert groups(result, "seen") == {"seen": (2, 50), "unseen": (2, 0)}
     assert groups(result, "return") == {"new": (4, 25)}
-    # `a rare` has the a of its session; `d` has nothing of `c`, its session so far.
+    # `a rare` shares `a` with its session; `d` shares nothing with its session `c`.
     assert groups(result, "shared_words") == {"shared": (1, 0), "none": (3, pytest.approx(100 / 3))}
     assert groups(result, "position", "mrr@3")["2"] == (2, pytest.approx(50 * (1 + 1 / 3)))
 
 
-def test_a_return_is_to_a_query_of_this_session(tmp_path):
-    """Neither to one of an earlier session nor to a part of a query."""
+def test_a_return_repeats_a_query_of_the_same_session(tmp_path):
+    """Neither a query of an earlier session nor a part of a query counts."""
     answers = [
         Answer("a <q> b", "a", ["a"]),
         Answer("a <session> b", "a", ["a"]),
@@ -169,13 +169,13 @@ def test_a_return_is_to_a_query_of_this_session(tmp_path):
     assert groups(result, "return", "mrr@2") == {"new": (2, 75), "return": (2, 75)}
     assert groups(result, "return", "hit@2") == {"new": (2, 100), "return": (2, 100)}
     table = "\n".join(evaluation_tables(result)).replace(" ", "")
-    # Pairs, exact match, hit@2, MRR@2; hit@1 and MRR@1, which are exact match, are not printed.
+    # Pairs, exact match, hit@2, MRR@2. hit@1 and MRR@1 equal exact match and are not printed.
     assert "|new|2|model|50.0|100.0|75.0|" in table and "|return|2|model|50.0|100.0|75.0|" in table
     assert "@1" not in table
 
 
-def test_people_are_drawn_where_they_are_known(text):
-    """All pairs of one person: every resample is the test set itself."""
+def test_people_are_resampled_if_known(text):
+    """If all pairs belong to one person, every resample is the test set itself."""
     write_log(text / "other.log", [answer._replace(ranked=["d"]) for answer in TRUTH])
     systems = [System(name, [str(text / f"{name}.log")]) for name in ("model", "other")]
     flags = {"baseline": "model", "samples": 40, "at": [1]}
@@ -197,7 +197,7 @@ def test_people_are_drawn_where_they_are_known(text):
             evaluated(text, *systems)
 
 
-def test_without_whole_sessions_the_pairs_tell_what_was_asked(text):
+def test_without_whole_sessions_the_pairs_determine_seen_queries(text):
     write_text(text / "train", [Answer("old b <session> b c <q> x", "d", [])])
     result = evaluated(text, train=str(text / "train"))
     assert groups(result, "seen") == {"seen": (2, 50), "unseen": (2, 0)}
@@ -216,8 +216,8 @@ def test_many_queries_are_one_group(tmp_path):
 # --- several systems ------------------------------------------------------------------------------
 
 
-def test_yardsticks_may_have_short_lists_and_models_may_not(text):
-    """A yardstick that was asked for ten and found one has said all that it knows."""
+def test_yardsticks_may_have_short_lists_but_models_may_not(text):
+    """A yardstick asked for ten suggestions may know only one."""
     counted = [answer._replace(ranked=answer.ranked[:1]) for answer in TRUTH]
     write_log(text / "echo.log", counted, "Yardstick echo with nbest=10: 4 pairs\n")
     result = evaluated(
@@ -239,8 +239,8 @@ def test_yardsticks_may_have_short_lists_and_models_may_not(text):
     assert "| model |" in table.replace("  ", "") and "–" in table
 
 
-def test_pairs_with_fewer_suggestions_are_told_of(text):
-    """fairseq-generate fills every list, so a shorter one has lost lines."""
+def test_pairs_with_fewer_suggestions_are_reported(text):
+    """fairseq-generate fills every list, so shorter lists have lost lines."""
     (note,) = [note for note in evaluated(text)["notes"] if "lines may be lost" in note]
     assert note.startswith("model: 3 pairs have fewer than 3 suggestions")
     counted = "Yardstick last with nbest=3: 4 pairs\n"
@@ -303,7 +303,7 @@ def test_another_test_set_is_refused(text):
     refused(text, other, r"T-1 is not the next query of .*test.next:2")
     longer = [TRUTH[0], TRUTH[1]._replace(next_query="a <<unk>> <<unk>>"), *TRUTH[2:]]
     refused(text, longer, r"T-1 is not the next query of .*test.next:2")
-    # One unknown word is not two words.
+    # One unknown word does not stand for two words.
     shorter = [TRUTH[0]._replace(next_query="<<unk>>"), *TRUTH[1:]]
     refused(text, shorter, r"T-0 is not the next query of .*test.next:1")
 
@@ -313,8 +313,8 @@ def test_another_tokenisation_is_refused(text):
     refused(text, glued, r"T-0 has the letters of .*test.next:1 but other words; .*alike")
 
 
-def test_queries_are_not_shown_in_messages(text):
-    """They may be real people's."""
+def test_messages_do_not_quote_queries(text):
+    """The queries may be real people's."""
     with pytest.raises(InputError) as error:
         write_log(text / "model.log", [TRUTH[0]._replace(next_query="secret"), *TRUTH[1:]])
         evaluated(text)
@@ -322,12 +322,12 @@ def test_queries_are_not_shown_in_messages(text):
 
 
 def test_text_in_word_pieces_is_scored_in_words(text):
-    """Also where a character that training never had became an unknown piece of a word."""
+    """Also if an unseen character became an unknown piece of a word."""
     (text / "test.next").write_text("▁b ▁c\n▁a ▁ra re\n▁o dd\n▁d\n", encoding="utf-8")
     (text / "test.session").write_text("▁a\n▁a <q> ▁b ▁c\n▁b <q> ▁c <q> ▁d\n▁c\n", encoding="utf-8")
     in_words = evaluated(text)["systems"][0]
     assert in_words["raw"]["1-gram"] == pytest.approx(100 * 3 / 6)
-    shown = ["b c", "a<<unk>>re", "o<<unk>>", "d"]  # a space may be lost with the piece
+    shown = ["b c", "a<<unk>>re", "o<<unk>>", "d"]  # a piece may include the space
     pieces = [answer._replace(next_query=query) for answer, query in zip(TRUTH, shown)]
     write_log(text / "model.log", pieces)
     assert evaluated(text)["systems"][0] == in_words
@@ -339,7 +339,7 @@ def test_text_in_word_pieces_is_scored_in_words(text):
 
 
 def reference_log(folder, scores, suggestions=("b c", "a <unk>", "<unk>", "d")):
-    """An output of fairseq-generate --score-reference, with these P lines."""
+    """An output of fairseq-generate --score-reference with these P lines."""
     blocks = []
     for i, (shown, suggestion, line) in enumerate(zip(SHOWN, suggestions, scores)):
         block = lines_of(i, Answer("a", shown, [suggestion]))
@@ -349,7 +349,7 @@ def reference_log(folder, scores, suggestions=("b c", "a <unk>", "<unk>", "d")):
 
 
 def test_perplexity(text):
-    """Tokens of 1, 2 and 3 bits: 16 bits for 10 tokens, the ends counted."""
+    """Tokens of 1, 2 and 3 bits: 16 bits for 10 tokens, including the ends."""
     system = reference_log(text, ["-1 -2 -1", "-3 -2 -1", "-2 -1", "-2 -1"])
     (model,) = evaluated(text, system)["systems"]
     assert model["perplexity"]["value"] == pytest.approx(2 ** (16 / 10))
@@ -364,8 +364,8 @@ def test_perplexity_needs_a_score_for_each_token(text, scores):
         evaluated(text, system)
 
 
-def test_a_model_that_copies_knows_words_that_its_dictionary_has_not(text):
-    """What was asked is shown as typed, and <unk> stands for what cannot be copied."""
+def test_a_copying_model_knows_words_outside_its_dictionary(text):
+    """The next query is shown as typed, with <unk> for words that cannot be copied."""
     said = [["b c"], ["a <unk>"], ["odd"], ["d"]]
     log = [answer._replace(ranked=ranked) for answer, ranked in zip(TRUTH, said)]
     write_log(text / "reference.log", log)
@@ -377,14 +377,14 @@ def test_a_model_that_copies_knows_words_that_its_dictionary_has_not(text):
         evaluated(text, System("model", paths[:1], perplexity=paths[1]))
 
 
-def test_a_perplexity_beyond_all_numbers_is_refused(text):
+def test_a_perplexity_that_overflows_is_refused(text):
     with pytest.raises(InputError, match="beyond all numbers"):
         evaluated(
             text, reference_log(text, [" ".join(["-3000"] * tokens) for tokens in (3, 3, 2, 2)])
         )
 
 
-def test_perplexity_is_that_of_what_was_asked(text):
+def test_perplexity_needs_the_real_next_queries(text):
     system = reference_log(text, ["-1 -1 -1"] * 4, ("b c", "a b", "<unk>", "d"))
     with pytest.raises(InputError, match=r"H-1 is not the next query .*--score-reference"):
         evaluated(text, system)
@@ -393,13 +393,13 @@ def test_perplexity_is_that_of_what_was_asked(text):
         evaluated(text, system)
 
 
-def test_scored_references_are_no_system(text):
-    """They would look like a perfect one."""
+def test_scored_references_are_not_a_system(text):
+    """They would look like a perfect system."""
     reference_log(text, ["-1"] * 4)
     result = evaluated(text, System("model", [str(text / "reference.log")]))
     assert any("--score-reference" in note for note in result["notes"])
     assert not any("--score-reference" in note for note in evaluated(text)["notes"])
-    # Of a model that copies: `odd` is of its session, `rare` is not.
+    # A copying model: `odd` is in its session, `rare` is not.
     said = [["b c"], ["a <unk>"], ["odd"], ["d"]]
     copied = [answer._replace(ranked=ranked) for answer, ranked in zip(TRUTH, said)]
     write_log(text / "copied.log", copied)
@@ -407,7 +407,7 @@ def test_scored_references_are_no_system(text):
     assert any("--score-reference" in note for note in result["notes"])
 
 
-def test_perplexities_of_other_tokens_are_told_apart(text):
+def test_perplexities_over_different_tokens_are_reported(text):
     words = reference_log(text, ["-1 -1 -1", "-1 -1 -1", "-1 -1", "-1 -1"])
     pieces = "".join(
         f"S-{i}\ta\nT-{i}\t{shown}\nH-{i}\t-1\t{cut}\nD-{i}\t-1\t{cut}\n"
@@ -428,14 +428,14 @@ def test_perplexities_of_other_tokens_are_told_apart(text):
     assert not any("do not compare" in note for note in evaluated(text)["notes"])
 
 
-def test_few_pairs_are_said_to_be_few(text):
+def test_too_few_pairs_are_reported(text):
     systems = [System(name, [str(text / "model.log")]) for name in ("one", "two")]
     notes = evaluated(text, *systems, baseline="one", samples=5)["notes"]
     assert any(note.startswith("Compared on 4 pairs") for note in notes)
     assert not any(note.startswith("Compared") for note in evaluated(text, *systems)["notes"])
 
 
-def test_what_was_compared_and_on_which_sessions_is_written_down(text):
+def test_compared_runs_and_sessions_are_recorded(text):
     systems = [System(name, [str(text / "model.log")]) for name in ("m-1", "m-2", "other")]
     result = evaluated(
         text, *systems, runs={"m": ["m-1", "m-2"]}, baseline=["other", "other"], samples=5
@@ -448,7 +448,7 @@ def test_what_was_compared_and_on_which_sessions_is_written_down(text):
     assert changed["test"]["sessions_sha256"] != result["test"]["sessions_sha256"]
 
 
-def test_what_python_may_give_and_the_command_cannot(text):
+def test_errors_that_only_python_callers_can_cause(text):
     for system, message in (
         (System("m", []), "m: no file"),
         (System("m", ["x"], with_unk="y"), "m: another output .* and no dictionary"),
@@ -470,9 +470,7 @@ some_answers = st.lists(
 
 
 @given(some_answers, st.randoms(use_true_random=False))
-def test_neither_the_order_of_the_log_nor_of_the_test_set_matters(
-    tmp_path_factory, answers, shuffler
-):
+def test_the_order_of_log_and_test_set_does_not_matter(tmp_path_factory, answers, shuffler):
     folder = tmp_path_factory.mktemp("text")
     write_text(folder / "test", answers)
     blocks = [lines_of(i, answer) for i, answer in enumerate(answers)]
@@ -533,7 +531,7 @@ def test_json_and_tables(text, capfd):
     assert "mtn-evaluate: two: at most 3 suggestions per pair" in printed.err
 
 
-def test_a_path_alone_is_its_name_and_one_name_may_have_shards(text, capfd):
+def test_a_path_without_a_name_and_a_name_with_shards(text, capfd):
     blocks = [
         lines_of(i, answer._replace(next_query=query))
         for i, (answer, query) in enumerate(zip(TRUTH, SHOWN))
@@ -570,7 +568,7 @@ def test_bad_flags(text, capfd, flags):
     assert flags.split()[0] in capfd.readouterr().err
 
 
-def test_nothing_is_written_when_something_is_wrong(text, capfd):
+def test_nothing_is_written_after_an_error(text, capfd):
     (text / "model.log").write_text(log_text(TRUTH, closing=""))
     with pytest.raises(InputError):
         flags = ["--test", str(text / "test"), "--json", str(text / "scores.json")]
@@ -578,7 +576,7 @@ def test_nothing_is_written_when_something_is_wrong(text, capfd):
     assert not (text / "scores.json").exists() and capfd.readouterr().out == ""
 
 
-def test_figures_of_no_words_at_all_are_numbers(text):
+def test_figures_without_any_words_are_numbers(text):
     write_log(text / "model.log", [answer._replace(ranked=[""]) for answer in TRUTH])
     result = evaluated(text, at=[1])
     (model,) = result["systems"]
@@ -588,7 +586,7 @@ def test_figures_of_no_words_at_all_are_numbers(text):
     assert json.dumps(result, allow_nan=False)
 
 
-def test_earlier_queries_are_left_out_only_where_the_place_tells_them(tmp_path):
+def test_earlier_queries_are_omitted_only_where_the_place_gives_them(tmp_path):
     for session, told in (("a <q> b", True), ("old <session> b", False)):
         answers = [Answer(session, "x", ["x"])]
         write_text(tmp_path / "test", answers)
@@ -598,7 +596,7 @@ def test_earlier_queries_are_left_out_only_where_the_place_tells_them(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["nowhere/scores.json", "."])
-def test_where_nothing_can_be_written_is_said_before_all_work(text, name):
+def test_output_that_cannot_be_written_is_reported_before_the_work(text, name):
     with pytest.raises(InputError, match="cannot be written"):
         main(["m=no such log", "--test", str(text / "test"), "--json", str(text / name)])
 
@@ -609,7 +607,7 @@ def test_runs_are_named(text):
             main([f"m={text}/model.log", "--test", str(text / "test"), "--runs", runs])
 
 
-def test_next_queries_of_no_words_are_refused(text):
+def test_next_queries_without_words_are_refused(text):
     lines = (text / "test.next").read_text(encoding="utf-8").splitlines()
     (text / "test.next").write_text("\n".join([*lines[:2], "▁", *lines[3:], ""]), encoding="utf-8")
     with pytest.raises(InputError, match=r"test\.next:3: a next query without words"):
@@ -628,7 +626,7 @@ def test_next_queries_of_no_words_are_refused(text):
         ("<<unk>>b<<unk>>b", "xbxb", True),
         ("<<unk>>b<<unk>>b", "xbb", False),
         ("ab", "abc", False),
-        ("<<unk>>" * 40 + "x", "a" * 200, False),  # at once, where an expression would go back
+        ("<<unk>>" * 40 + "x", "a" * 200, False),  # fast: no backtracking
         ("<<unk>>" * 4 + "x", "aaaax", True),
         ("<<unk>>" * 4 + "x", "aaax", False),
     ],

@@ -1,4 +1,4 @@
-"""Reading logs: whatever their order, and never a half one."""
+"""Reading logs: in any order, but never incomplete."""
 
 import gzip
 import io
@@ -52,9 +52,7 @@ some_answers = st.lists(
 
 
 @given(some_answers, st.randoms(use_true_random=False))
-def test_pairs_may_come_in_any_order_and_line_by_line_among_each_other(
-    tmp_path_factory, answers, shuffler
-):
+def test_pairs_may_be_in_any_order_and_interleaved(tmp_path_factory, answers, shuffler):
     queues = [lines_of(i, answer).splitlines(keepends=True) for i, answer in enumerate(answers)]
     mixed = []
     while any(queues):
@@ -100,8 +98,8 @@ def test_pairs_are_named(tmp_path):
     refused(tmp_path, log_text(answers), "pair 9 is missing", pairs=10)
 
 
-def test_the_last_pairs_are_missed_only_where_their_number_is_known(tmp_path):
-    """A log by itself ends with its highest number."""
+def test_missing_last_pairs_are_found_if_their_number_is_known(tmp_path):
+    """Otherwise a log ends with its highest pair number."""
     assert len(read(tmp_path, log_text(ANSWERS[:2])).pairs) == 2
     refused(tmp_path, log_text(ANSWERS[:2]), "pair 2 is missing", pairs=3)
 
@@ -116,15 +114,15 @@ def test_damaged_lines(tmp_path):
         block + "S-0\ta\n": ":6: pair 0 a second time",
         block + "T-0\tb\n": ":6: pair 0 a second time",
         block.replace("P-0", "H-0"): ":5: H-0 where P-0 should follow",
-        # Two processes wrote into one file: a line of one began within a line of the other.
+        # Two processes wrote to one file: a line of one starts inside a line of the other.
         block.replace("H-0\t-0.5\tb c\nD", "H-0\t-0.5\tb cD"): ":4: P-0 where D-0 should follow",
     }.items():
         assert spoiled != block
         refused(tmp_path, spoiled + CLOSING, message)
 
 
-def test_numbers_that_no_log_has(tmp_path):
-    """Neither Python's limit of digits nor a loop up to the number is met."""
+def test_impossible_pair_numbers(tmp_path):
+    """Such a number causes neither Python's error for many digits nor an endless loop."""
     digits = "9" * 5_000
     text = log_text(ANSWERS)
     refused(
@@ -137,18 +135,18 @@ def test_numbers_that_no_log_has(tmp_path):
     refused(tmp_path, f"S-{10**17}\tx\n{text}", message)
 
 
-def test_suggestions_of_fairseq_come_best_first(tmp_path):
-    """A yardstick's scores need not fall."""
+def test_suggestions_of_fairseq_must_be_best_first(tmp_path):
+    """A yardstick's scores need not decrease."""
     block = lines_of(0, Answer("a", "b", ["b", "c"]))
     rising = block.replace("H-0\t-1.5", "H-0\t-0.25").replace("D-0\t-1.5", "D-0\t-0.25")
     refused(tmp_path, rising + CLOSING, ":6: a suggestion with a higher score than the one before")
     closing = "Yardstick last with nbest=2: 1 pairs\n"
     assert read(tmp_path, rising + closing).pairs[0].ranked == ["b", "c"]
     first_lost = block.replace("".join(block.splitlines(True)[2:5]), "")
-    assert read(tmp_path, first_lost + CLOSING).pairs[0].ranked == ["c"]  # nothing tells
+    assert read(tmp_path, first_lost + CLOSING).pairs[0].ranked == ["c"]  # cannot be detected
 
 
-def test_a_shard_without_pairs_takes_nothing_from_the_others(tmp_path):
+def test_a_shard_without_pairs_changes_nothing(tmp_path):
     whole, empty = tmp_path / "whole.log", tmp_path / "empty.log"
     empty.write_text(CLOSING)
     paths = write_log(whole, ANSWERS[:2]), str(empty)
@@ -168,7 +166,7 @@ def test_a_log_that_cannot_be_read(tmp_path, monkeypatch):
         read_system("-")
 
 
-def test_nothing_and_something_else(tmp_path):
+def test_files_without_suggestions(tmp_path):
     refused(tmp_path, "", "cut off")
     refused(tmp_path, CLOSING, "no suggestions in it; give the output of fairseq-generate")
     with pytest.raises(InputError, match="no such file"):
@@ -179,8 +177,8 @@ def test_nothing_and_something_else(tmp_path):
 
 
 @pytest.mark.parametrize("end", [b"", b"\xff\n"], ids=["whole", "not UTF-8"])
-def test_a_log_may_come_through_a_pipe(end):
-    """As the shell's `<(zcat generate.log.gz)` gives it: read once, so no line can be named."""
+def test_a_log_may_be_a_pipe(end):
+    """Like the shell's `<(zcat generate.log.gz)`: read once, so errors cannot name the line."""
     reading, writing = os.pipe()
     with open(writing, "wb") as pipe:
         pipe.write(log_text(ANSWERS[:2]).encode() + end)
@@ -193,7 +191,7 @@ def test_a_log_may_come_through_a_pipe(end):
 
 
 def test_word_pieces_become_words(tmp_path):
-    """With our task, D, S and T are plain and H has pieces; elsewhere all may have them."""
+    """With our task, D, S and T have words and H has pieces; in other logs all may have pieces."""
     text = (
         "S-0\tparis hotels\nT-0\thotels <<unk>>\nH-0\t-1\t▁hotel s ▁<unk> x\n"
         "D-0\t-1\thotels <unk>x\nP-0\t-1\n"
@@ -204,8 +202,8 @@ def test_word_pieces_become_words(tmp_path):
     assert other[:3] == ("paris <q> hotels", "hotels", ["hotels"])
 
 
-def test_how_long_lists_may_be(tmp_path):
-    """Of models the longest list tells; of yardsticks, whose lists may end early, the last line."""
+def test_maximum_list_length(tmp_path):
+    """For models it is the longest list; count-based logs state it in the last line."""
     assert read(tmp_path, log_text(ANSWERS)).nbest == 2
     counted = "Yardstick last with nbest=10: 3 pairs\n"
     assert read(tmp_path, log_text(ANSWERS, counted)).nbest == 10
@@ -239,10 +237,10 @@ def test_standard_input(tmp_path, monkeypatch):
     with open(tmp_path / "generate.log", "rb") as stream:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
         assert len(read_system("-").pairs) == 3
-        assert os.fstat(stream.fileno())  # it was not ours to close
+        assert os.fstat(stream.fileno())  # the caller's stream stays open
 
 
-def test_parts_of_different_nbest_have_that_of_the_shortest(tmp_path):
+def test_parts_of_different_nbest_get_the_smallest(tmp_path):
     parts = []
     for number, answer in enumerate(ANSWERS[:2]):
         path = tmp_path / f"part{number}.log"
@@ -253,7 +251,7 @@ def test_parts_of_different_nbest_have_that_of_the_shortest(tmp_path):
     assert read_system(parts[0]).nbest == 2
 
 
-def test_the_last_line_of_another_part_closes_nothing(tmp_path):
+def test_the_last_line_of_another_part_does_not_close_a_part(tmp_path):
     first, second = (lines_of(i, answer) for i, answer in enumerate(ANSWERS[:2]))
     assert read(tmp_path, first + CLOSING + second + CLOSING, pairs=2).nbest == 2
     cut = second[: second.rindex("H-1")]

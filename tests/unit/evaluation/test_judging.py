@@ -1,4 +1,4 @@
-"""`mtn-judge sample` and `count`: a blind form, and verdicts that are counted per system."""
+"""`mtn-judge sample` and `count`: a blind form, and verdicts counted per system."""
 
 import csv
 import json
@@ -21,7 +21,7 @@ STATED = "Suggest counts with nbest=10: 30 pairs\n"
 
 @pytest.fixture
 def text(tmp_path):
-    """Thirty pairs of ten people; what a system suggests begins with its name."""
+    """Thirty pairs of ten people; each suggestion starts with its system's name."""
     answers = [Answer(f"s{i} <q> t{i}", f"secret{i}", []) for i in range(PAIRS)]
     write_text(tmp_path / "test", answers)
     for name in ("one", "two"):
@@ -68,7 +68,7 @@ def test_the_reader_sees_neither_the_next_query_nor_the_system(text):
     assert "secret" not in (text / "form.tsv").read_text() + json.dumps(key)
     assert not {"one", "two"} & {cell for row in rows for cell in row.values()}
     assert len(rows) == 60 and {(row["verdict"], row["kind"]) for row in rows} == {("", "")}
-    # Each pair has both lists, and the key says which is which.
+    # Each pair has both lists, and the key maps them to systems.
     for drawn in key["pairs"]:
         index = drawn["line"] - 1
         here = {row["list"]: row for row in rows if row["pair"] == str(drawn["pair"])}
@@ -76,12 +76,10 @@ def test_the_reader_sees_neither_the_next_query_nor_the_system(text):
         for letter, row in here.items():
             name = drawn["systems"][letter]
             assert row["session"] == f"s{index}  →  t{index}"
-            shown = (
-                [f"{name}{index}", "more"] if index != 7 else []
-            )  # what is said twice stands once
+            shown = [f"{name}{index}", "more"] if index != 7 else []  # each suggestion once
             assert [row[str(n)] for n in range(1, 11)] == [*shown, *[""] * (10 - len(shown))]
     assert sorted(drawn["line"] for drawn in key["pairs"]) == list(range(1, PAIRS + 1))
-    # The letters tell nothing: either system is A in some pairs.
+    # The letters carry no information: each system is A in some pairs.
     assert {drawn["systems"]["A"] for drawn in key["pairs"]} == {"one", "two"}
 
 
@@ -118,14 +116,14 @@ def test_the_seed_decides(text):
     assert drawn[0][1]["form"] != drawn[2][1]["form"]
 
 
-def test_every_pair_is_as_likely_as_any_other():
-    """300 draws of 3 of 30 pairs: each about 30 times."""
+def test_all_pairs_are_equally_likely():
+    """300 draws of 3 of 30 pairs: about 30 times each."""
     found = Counter(i for seed in range(300) for i in _draw(30, None, 3, random.Random(seed)))
     assert sorted(found) == list(range(30)) and all(10 < count < 60 for count in found.values())
 
 
-def test_shown_as_it_was_typed_and_no_longer_than_asked(tmp_path):
-    r"""Escapes are taken off, and quotation marks survive the table."""
+def test_lists_are_shown_as_typed_and_cut_to_nbest(tmp_path):
+    r"""Escapes are removed, and quotation marks survive the table."""
     answers = [Answer('\\<q> "a', "x", ['"b" c', "=d", "\\<unk>"])]
     write_text(tmp_path / "test", answers)
     for name in ("one", "two"):
@@ -164,7 +162,7 @@ def test_no_key_is_left_without_its_form(text, monkeypatch):
 
 
 def test_verdicts_are_counted_per_system(text, capfd):
-    """The reader likes `one`, and finds two kinds of fault with the first list of `two`."""
+    """The reader likes `one`, and finds two kinds of fault in the first list of `two`."""
     rows, _ = sample(text, "--lists", "30")
 
     def judge(row):
@@ -224,7 +222,7 @@ BAD_ROWS = {
 
 
 @pytest.mark.parametrize("what", BAD_ROWS)
-def test_errors_have_the_line(text, what):
+def test_errors_name_the_line(text, what):
     judge, message = BAD_ROWS[what]
     rows, _ = sample(text, "--lists", "3")
     fill(text, rows, lambda row: judge(row) if row is rows[2] else good(row))
@@ -233,7 +231,7 @@ def test_errors_have_the_line(text, what):
     assert not (text / "counts.json").exists()
 
 
-def test_rows_that_are_lost_doubled_or_of_another_form(text):
+def test_lost_duplicated_and_foreign_rows(text):
     rows, _ = sample(text, "--lists", "3")
     fill(text, rows[:-1], good)
     with pytest.raises(InputError, match=r"form.tsv: 1 lists are missing, 3B first"):
@@ -255,7 +253,7 @@ def test_rows_that_are_lost_doubled_or_of_another_form(text):
         counted(text)
 
 
-def test_files_that_are_no_form_and_no_key(text):
+def test_files_that_are_not_a_form_or_key(text):
     rows, _ = sample(text, "--lists", "3")
     fill(text, rows, good)
     key = (text / "form.key.json").read_text()

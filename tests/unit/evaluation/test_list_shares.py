@@ -1,4 +1,4 @@
-"""`mtn-judge shares`: counted by hand on a training text of a few people."""
+"""`mtn-judge shares`, computed by hand on a training text of a few people."""
 
 import json
 
@@ -10,7 +10,8 @@ from mtn_evaluation.judging.shares import _is_shortened
 from mtn_preprocess.errors import InputError
 
 # (session, next query, person). Asked: google 4 times by 3 people, `red car` 3 times by 3 people,
-# `blue car` twice by one, `old map` once. After `red car`: google by two, `blue car` twice by one.
+# `blue car` twice by one, `old map` once. After `red car`: google by two people, `blue car` twice
+# by one.
 TRAIN = [
     ("red car", "google", 1),
     ("red car", "google", 2),
@@ -30,7 +31,7 @@ def text(tmp_path):
 
 
 def shares(folder, *answers, flags=("--generic", "1")):
-    """`answers`: (session, its list)."""
+    """`answers`: pairs of (session, its list)."""
     pairs = [Answer(session, "next", ranked) for session, ranked in answers]
     write_text(folder / "test", pairs)
     write_log(folder / "m.log", pairs, STATED)
@@ -40,24 +41,24 @@ def shares(folder, *answers, flags=("--generic", "1")):
 
 
 def test_generic(text):
-    """`google` is what everybody asks; two people asked it after `red car`."""
+    """`google` is the most frequent query; two people asked it after `red car`."""
     found = shares(
         text,
         ("red car", ["google"]),  # this session leads to it
-        ("old map", ["google"]),  # one person asked so
-        ("google maps", ["google"]),  # a word in common
+        ("old map", ["google"]),  # one person asked this
+        ("google maps", ["google"]),  # shares a word
         ("old <q> google <q> map", ["google"]),  # with any query of the session
         ("other", ["a", "b", "google"]),
-        ("other", ["a", "a", "b", "google"]),  # what is said twice takes one place
+        ("other", ["a", "a", "b", "google"]),  # a repeated suggestion takes one place
         ("other", ["a", "b", "c", "google"]),  # below the top 3
-        ("other", ["red car"]),  # asked less often
+        ("other", ["red car"]),  # less frequent
     )
     assert found["generic"] == pytest.approx(100 * 3 / 8)
     two = shares(text, ("other", ["red car"]), ("other", ["old map"]), flags=("--generic", "2"))
     assert two["generic"] == 50
 
 
-def test_without_people_times_count(text, capfd):
+def test_without_people_repetitions_count(text, capfd):
     assert shares(text, ("old map", ["google"]))["generic"] == 100
     (text / "train.user").unlink()
     with_pairs = [*TRAIN, ("old map", "google", 4)]
@@ -71,19 +72,19 @@ def test_without_people_times_count(text, capfd):
 def test_made_up_private_and_unrelated(text):
     found = shares(
         text,
-        # Of two queries of one person, `old map` was first of its session.
+        # Of one person's two queries, `old map` started the session.
         ("red car", ["google", "blue car", "old map", "made up", "fast car", "beyond five"]),
         ("other <q> made up", ["other", "blue car"]),
     )
     of = 7
     assert found["made_up"] == pytest.approx(100 * 2 / of)  # made up, fast car; `other` was asked
     assert found["one_person"] == pytest.approx(100 * 3 / of)  # blue car twice, old map
-    # `blue car` and `fast car` have a word of the session, google was asked after it.
+    # `blue car` and `fast car` share a word with the session, google was asked after it.
     assert found["unrelated"] == pytest.approx(100 * 3 / of)  # old map, made up; blue car
     assert found["mean_length"] == 4 and found["empty"] == 0
 
 
-def test_what_the_person_asked_before_is_neither_private_nor_made_up(text):
+def test_a_persons_own_queries_are_neither_private_nor_made_up(text):
     lists = [("red car", ["old map", "mine alone"]), ("red car", ["old map", "mine alone"])]
     assert shares(text, *lists)["one_person"] == shares(text, *lists)["made_up"] == 50
     (text / "test.history").write_text("mine alone <session> a <q> old map\n\n")
@@ -113,11 +114,11 @@ def test_first_suggestions_and_empty_lists(text):
     "first, shortened",
     [("a", True), ("c", True), ("a c", True), ("c a", False), ("a b a", True), ("a b a c", False)],
 )
-def test_words_are_removed_and_the_others_keep_their_order(first, shortened):
+def test_shortened_queries_keep_the_order_of_words(first, shortened):
     assert _is_shortened(first, "a b a c") == shortened
 
 
-def test_words_that_are_repeated_more_often_are_not_a_part():
+def test_additional_words_are_not_a_shortening():
     assert not _is_shortened("a a", "a b") and not _is_shortened("a d", "a b c")
 
 

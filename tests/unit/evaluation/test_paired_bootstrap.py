@@ -1,4 +1,4 @@
-"""Differences of two systems: by sacrebleu's own test, by hand, and for what cannot differ."""
+"""Differences of two systems: against sacrebleu's test, by hand, and for equal systems."""
 
 import math
 
@@ -18,7 +18,7 @@ def a_query(random):
 
 
 def some_systems(pairs, *copied):
-    """What was asked, and for each system a list: the first so many are right, others random."""
+    """Next queries, and for each system a list whose first `right` suggestions are correct."""
     random = np.random.default_rng(3)
     asked = [a_query(random) for _ in range(pairs)]
     systems = [
@@ -33,8 +33,8 @@ def by_figure(differences):
 
 
 @pytest.mark.parametrize("copied", [(10, 14), (10, 30), (20, 20)])
-def test_bleu_as_sacrebleu_compares_it(copied, monkeypatch):
-    """The same resamples, so the very same p; and the interval holds its mean."""
+def test_bleu_like_sacrebleu(copied, monkeypatch):
+    """Same resamples, so the same p; and the interval contains sacrebleu's mean."""
     monkeypatch.setenv("SACREBLEU_SEED", "7")
     asked, (one, other) = some_systems(60, *copied)
     metric = BLEU(tokenize="none", smooth_method="none", force=True, references=[asked])
@@ -73,7 +73,7 @@ def test_a_system_does_not_differ_from_itself():
         assert difference.p == 1
 
 
-def test_what_one_of_two_does_not_have_is_not_compared():
+def test_figures_that_one_system_lacks_are_not_compared():
     asked = ["a b c d"] * 3
     ranked = [["x", "a b c d"]] * 3
     short = pair_rows(ranked, asked, at=[2, 5], nbest=2)
@@ -85,7 +85,7 @@ def test_what_one_of_two_does_not_have_is_not_compared():
         assert all(math.isfinite(number) for d in found for number in d[1:])
 
 
-def test_the_seed_decides_and_other_systems_do_not():
+def test_only_the_seed_decides_not_other_systems():
     asked, systems = some_systems(40, 10, 20, 30)
     rows = [pair_rows([[s] for s in system], asked, at=[1]) for system in systems]
     one, two = compare(rows[0], rows[1:], at=[1], samples=70, seed=5)
@@ -99,7 +99,7 @@ def test_the_seed_decides_and_other_systems_do_not():
 
 
 def test_runs_are_compared_by_their_means():
-    """Each run's differences lie around that of the means, which is less uncertain than theirs."""
+    """Each run's differences scatter around that of the means, which is less uncertain."""
     asked, systems = some_systems(80, 20, 30, 26, 34)
     rows = [pair_rows([[s] for s in system], asked, at=[1]) for system in systems]
     apart = [by_figure(found) for found in compare(rows[0], rows[1:], at=[1], samples=200, seed=5)]
@@ -114,8 +114,8 @@ def test_runs_are_compared_by_their_means():
     assert compare(rows[0][None], [np.stack(rows[1:2] * 2)], at=[1], samples=200, seed=5) == one
 
 
-def test_equal_runs_are_even_however_their_means_are_rounded():
-    """The mean of three equal figures need not be the figure, by the last bit of it."""
+def test_equal_runs_have_no_difference_despite_rounding():
+    """The mean of three equal figures may differ from the figure in its last bit."""
     uneven = 0
     for right in range(1, 40):
         asked, (system,) = some_systems(87, right)
@@ -125,14 +125,14 @@ def test_equal_runs_are_even_however_their_means_are_rounded():
         (found,) = compare(rows, [np.stack([rows] * 3)], at=[1], samples=20, seed=5)
         for difference in found:
             assert difference[1:] == (0, 0, 0, 1)
-    assert uneven  # else this shows nothing
+    assert uneven  # otherwise this test shows nothing
 
 
 # --- people ---------------------------------------------------------------------------------------
 
 
-def test_people_of_one_pair_each_are_drawn_as_pairs_are():
-    """Whatever their numbers."""
+def test_people_with_one_pair_each_are_resampled_like_pairs():
+    """The numbers of the people do not matter."""
     asked, systems = some_systems(40, 10, 20, 30)
     rows = [pair_rows([[s] for s in system], asked, at=[1]) for system in systems]
     people = np.random.default_rng(1).permutation(40) * 7
@@ -141,32 +141,32 @@ def test_people_of_one_pair_each_are_drawn_as_pairs_are():
         assert found == compare(rows[0], rows[1:], at=[1], samples=70, seed=5)
 
 
-def test_the_order_of_pairs_and_the_numbers_of_people_do_not_matter():
-    """But for the order in which people come first, by which they are drawn."""
+def test_pair_order_and_people_numbers_do_not_matter():
+    """Only the order of the people's first pairs matters, because it numbers the draws."""
     asked, (one, other) = some_systems(30, 5, 15)
     rows = [pair_rows([[s] for s in system], asked, at=[1]) for system in (one, other)]
     people = np.repeat([4, 9, 2, 7, 1, 3], 5)
     (found,) = compare(rows[0], rows[1:], at=[1], samples=50, seed=5, people=people)
     (renamed,) = compare(rows[0], rows[1:], at=[1], samples=50, seed=5, people=people + 100)
-    order = np.arange(30).reshape(6, 5).T.ravel()  # one pair of each person after the other
+    order = np.arange(30).reshape(6, 5).T.ravel()  # round robin over the people
     mixed = [each[order] for each in rows]
     (again,) = compare(mixed[0], mixed[1:], at=[1], samples=50, seed=5, people=people[order])
     assert found == renamed == again
 
 
 def test_two_people_by_hand():
-    """One person with one pair, right; one with three, wrong: resamples of 2, 4 or 6 pairs."""
+    """One person with one correct pair, one with three wrong: resamples of 2, 4 or 6 pairs."""
     asked = ["a"] * 4
     baseline = pair_rows([["x"]] * 4, asked, at=[])
     system = pair_rows([["a"], ["x"], ["x"], ["x"]], asked, at=[])
     (found,) = compare(baseline, [system], at=[], samples=200, seed=1, people=[1, 2, 2, 2])
     exact = by_figure(found)["exact"]
-    # The first person twice: 100 percent of two pairs; the second twice: none of six.
+    # The first person twice: 100 percent of two pairs. The second twice: none of six.
     assert (exact.difference, exact.low, exact.high) == (25, 0, 100)
 
 
-def test_pairs_that_agree_within_a_person_widen_the_interval():
-    """Ten equal pairs per person tell as much as one: the interval is that of 30 pairs, not 300."""
+def test_similar_pairs_of_a_person_widen_the_interval():
+    """Ten equal pairs per person count as one: the interval is that of 30 pairs, not 300."""
     asked, (one, other) = some_systems(30, 5, 15)
     rows = [pair_rows([[s] for s in system], asked, at=[1]) for system in (one, other)]
     tenfold = [np.repeat(each, 10, axis=0) for each in rows]
@@ -177,4 +177,4 @@ def test_pairs_that_agree_within_a_person_widen_the_interval():
         return by_figure(found)["exact"].high - by_figure(found)["exact"].low
 
     assert width(tenfold, people) == pytest.approx(width(rows))
-    assert width(tenfold) < width(rows) / 2.5  # about the root of ten
+    assert width(tenfold) < width(rows) / 2.5  # about the square root of ten

@@ -1,4 +1,4 @@
-"""The figures, worked by hand, and what must hold for any suggestions."""
+"""The figures by hand, and properties for any suggestions."""
 
 import math
 import random
@@ -28,7 +28,7 @@ def test_precisions_and_bleu():
     found = score_lists([[line] for line in SUGGESTED], ASKED)
     precisions = [found[f"{n}-gram"] for n in (1, 2, 3, 4)]
     assert precisions == pytest.approx([100 * 8 / 11, 100 * 5 / 8, 100 * 3 / 5, 100])
-    # 11 words for 10: no penalty. 8/11 · 5/8 · 3/5 · 1 = 3/11, and its fourth root.
+    # 11 words for 10: no brevity penalty. 8/11 · 5/8 · 3/5 · 1 = 3/11, and its fourth root.
     assert found["bleu"] == pytest.approx(100 * (3 / 11) ** 0.25)
     assert found["exact"] == pytest.approx(100 / 3)
     assert found["length"] == pytest.approx(11 / 3)
@@ -40,8 +40,8 @@ def test_short_suggestions_are_penalised():
     assert found["bleu"] == pytest.approx(100 * math.exp(1 - 6 / 5))
 
 
-def test_what_has_no_ngrams_is_0_and_not_smoothed():
-    """Two words have no 3-gram; and with 3-grams but no match, nothing is made up either."""
+def test_precisions_without_matches_are_0_and_not_smoothed():
+    """Two words have no 3-gram; and 3-grams without a match are not smoothed either."""
     found = score_lists([["a b"]], ["a b"])
     assert [found[f"{n}-gram"] for n in (1, 2, 3, 4)] == [100, 100, 0, 0]
     assert found["bleu"] == 0 and found["exact"] == 100
@@ -50,7 +50,7 @@ def test_what_has_no_ngrams_is_0_and_not_smoothed():
     assert found["bleu"] == 0
 
 
-def test_empty_suggestions_are_suggestions_without_words():
+def test_empty_suggestions_count_as_suggestions():
     found = score_lists([[""], ["a b"]], ["a b c", "a b"], at=[5])
     # Two words suggested, five asked.
     assert found["1-gram"] == found["2-gram"] == 100
@@ -59,7 +59,7 @@ def test_empty_suggestions_are_suggestions_without_words():
     alone = score_lists([["", "a"]], ["a"], at=[1, 2])
     assert [alone[f"{n}-gram"] for n in (1, 2, 3, 4)] == [0] * 4
     assert alone["bleu"] == alone["exact"] == alone["mrr@1"] == alone["length"] == 0
-    assert alone["mrr@2"] == 50  # it took the first rank
+    assert alone["mrr@2"] == 50  # the empty suggestion has the first rank
 
 
 def test_mrr_and_hit():
@@ -71,7 +71,7 @@ def test_mrr_and_hit():
     assert found["mrr@10"] == pytest.approx(20 * (1 / 2 + 1 + 1 / 4 + 1 / 3))
 
 
-def test_a_suggestion_made_again_takes_no_rank():
+def test_a_repeated_suggestion_takes_no_rank():
     assert rank_of("a", ["x", "x", "x", "a"]) == 2
     assert rank_of("a", ["x", "y", "x", "a", "a"]) == 3
     assert rank_of("a", ["a", "a"]) == 1
@@ -79,15 +79,15 @@ def test_a_suggestion_made_again_takes_no_rank():
 
 
 def test_distinct():
-    # a b c, a b: 5 words, 3 different; 3 two-grams, 2 different (a b, b c)
+    # a b c, a b: 5 words, 3 distinct; 3 two-grams, 2 distinct (a b, b c)
     assert distinct(["a b c", "a b", ""], 1) == pytest.approx(60)
     assert distinct(["a b c", "a b", ""], 2) == pytest.approx(200 / 3)
     assert distinct(["a a a a"], 1) == 25  # also within one suggestion
     assert distinct(["", "a"], 2) == 0
 
 
-def test_ranks_beyond_what_was_asked_for_are_not_known():
-    """A list that had to end at 5 does not tell what would be its tenth."""
+def test_ranks_beyond_nbest_are_unknown():
+    """A list cut at 5 does not determine rank 10."""
     rows = pair_rows([["x", "a"]], ["a"], at=[5, 10], nbest=5)
     found = figures(rows.sum(axis=0), 1, at=[5, 10])
     assert found["mrr@5"] == 50 and found["hit@5"] == 100
@@ -107,7 +107,7 @@ def test_a_log_by_itself_is_scored_on_raw_text():
 
 
 def test_signature():
-    """Raw words, nothing smoothed, and which sacrebleu."""
+    """Untokenised words, no smoothing, and the version of sacrebleu."""
     version = sacrebleu.__version__
     assert signature() == f"nrefs:1|case:mixed|eff:no|tok:none|smooth:none|version:{version}"
 
@@ -137,7 +137,7 @@ def test_registered_scorer(tmp_path):
     [("a <unk>", "a <<unk>>"), ("a rare", "a other")],
     ids=["not shown", "as typed, of a model that copies"],
 )
-def test_registered_scorer_has_both_ways_with_unknown_words(tmp_path, pair):
+def test_registered_scorer_treats_unknown_words_both_ways(tmp_path, pair):
     assert (
         scorer_of(tmp_path, [pair], words="a b")
         .result_string()
@@ -149,14 +149,14 @@ def test_registered_scorer_has_both_ways_with_unknown_words(tmp_path, pair):
 
 
 def test_registered_scorer_with_a_dictionary_of_pieces(tmp_path):
-    """Its pieces are no words: only what is shown as unknown is."""
+    """Its pieces are not words: only words shown as unknown count as unknown."""
     pairs = [("best hotel <unk>", "best hotel <<unk>>")]
     scorer = scorer_of(tmp_path, pairs, words="\N{LOWER ONE EIGHTH BLOCK}ho tel")
     assert "as a token, 1/2/3/4-gram 100.00/100.00/100.00/0.00" in scorer.result_string()
 
 
 def test_registered_scorer_without_pairs(tmp_path):
-    """A shard may have none; fairseq asks all the same."""
+    """A shard may have no pairs, and fairseq still asks for a score."""
     assert scorer_of(tmp_path, []).result_string() == "no pairs"
     assert scorer_of(tmp_path, []).score() == 0
 
@@ -179,7 +179,7 @@ def test_the_order_of_pairs_does_not_matter(pairs, shuffler):
 
 
 @given(answers)
-def test_what_was_asked_gets_all_there_is(pairs):
+def test_the_next_queries_themselves_score_100(pairs):
     asked = [query for _, query in pairs]
     found = score_lists([[query] for query in asked], asked, at=[1, 5])
     for name in ("exact", "mrr@1", "mrr@5", "hit@1", "hit@5"):
@@ -207,7 +207,7 @@ def test_against_sacrebleu_and_plain_counting(pairs):
 
 
 @given(answers, st.integers(0, 99))
-def test_figures_of_a_part_are_those_of_its_pairs_alone(pairs, seed):
+def test_figures_of_a_subset_equal_those_of_its_pairs(pairs, seed):
     chosen = sorted(random.Random(seed).sample(range(len(pairs)), (len(pairs) + 1) // 2))
     rows = pair_rows(*zip(*pairs), at=[5])
     part = figures(rows[chosen].sum(axis=0), len(chosen), at=[5])

@@ -1,4 +1,4 @@
-"""Lines that are no rows: each is in rejects.tsv with its place and reason, and harms no other."""
+"""Malformed lines: each is in rejects.tsv with place and reason, and affects no other line."""
 
 import gzip
 import json
@@ -20,7 +20,7 @@ COLUMNS, USER, TIME = "wrong number of columns", "no user", "unreadable time"
 
 @pytest.fixture
 def rejected(tmp_path):
-    """Rejects of a file, without its name, given that the sessions in it are all found."""
+    """Rejects of a file, without its name; checks that all of its sessions are found."""
 
     def run(name, data, *flags):
         (tmp_path / name).write_bytes(data)
@@ -34,7 +34,7 @@ def rejected(tmp_path):
     return run
 
 
-# 64 KiB with its end are still a line; one byte more is not.
+# 64 KiB including the line end is still a line; one byte more is not.
 FAULTY_LINES = [
     (b"", COLUMNS),
     (b" ", COLUMNS),
@@ -54,7 +54,7 @@ FAULTY_LINES = [
     (b"anonid\tquery\tquerytime\titemrank\tclickurl", TIME),
     (b"7\t\xe9\t2006-03-01 10:00:00\t\t", UTF8),
     (b"\xff", UTF8),
-    (b"7\t\xed\xa0\x80\t2006-03-01 10:00:00\t\t", UTF8),  # half a character
+    (b"7\t\xed\xa0\x80\t2006-03-01 10:00:00\t\t", UTF8),  # half of a surrogate pair
     (b"7\t\0\t2006-03-01 10:00:00\t\t", NUL),
     (b"\0", NUL),
     (b"\xff\0", UTF8),
@@ -67,7 +67,7 @@ FAULTY_LINES = [
 
 @pytest.mark.parametrize("block", [7, 1000, 1 << 22])
 def test_every_fault_at_every_place(rejected, monkeypatch, block):
-    """Each fault between the rows of the log; in one block, and cut at any place."""
+    """Each fault between the rows of the log, for several block sizes."""
     monkeypatch.setattr(log_lines, "_BLOCK", block)
     good = [line.encode() for line in aol_lines()]
     mixed = [AOL_HEADER.encode()]
@@ -81,11 +81,11 @@ def test_every_fault_at_every_place(rejected, monkeypatch, block):
 @pytest.mark.parametrize(("line", "reason"), FAULTY_LINES[1:])
 def test_the_last_line_without_its_end(rejected, line, reason):
     if line == b"x" * (1 << 16):
-        reason = COLUMNS  # its end would have been the one byte too many
+        reason = COLUMNS  # with a line end it would be one byte too long
     assert rejected("log.txt.gz", gzip.compress(aol_log() + line)) == [(20, reason)]
 
 
-def test_50_megabytes_without_an_end(rejected):
+def test_50_megabytes_without_a_line_end(rejected):
     huge = b"7\tx" * (50 << 20 >> 2)
     assert rejected("last.txt", aol_log() + huge) == [(20, LONG)]
     between = aol_log() + huge + b"\n" + huge + b"\n" + b"\xff\n"
@@ -105,7 +105,7 @@ def test_a_stray_quote_in_csv_swallows_no_line(rejected):
     good = ['{},"{}",{}'.format(user, query.replace('"', '""'), at) for user, query, at in good]
     faulty = [
         ('9,"x,2006-03-01 10:00:00', QUOTES),
-        ('9,x",2006-03-01 10:00:00', None),  # within a field it is a character
+        ('9,x",2006-03-01 10:00:00', None),  # inside a field it is an ordinary character
         ('9,"x"y,2006-03-01 10:00:00', QUOTES),
         ('"', QUOTES),
         ('""', COLUMNS),
@@ -122,7 +122,7 @@ def test_a_stray_quote_in_csv_swallows_no_line(rejected):
     assert rejected("log.csv", data) == expected
 
 
-def test_what_is_no_json_object(rejected):
+def test_lines_that_are_not_json_objects(rejected):
     good = [
         json.dumps(dict(zip(("AnonID", "Query", "QueryTime"), line.split("\t"))))
         for line in aol_lines()
@@ -136,7 +136,7 @@ def test_what_is_no_json_object(rejected):
         (good[0][:-1], JSON),
         (good[0] + good[1], JSON),
         (row % (', "n": ' + "[" * 30_000), JSON),
-        (row % (', "n": ' + "[" * 30_000 + "]" * 30_000), JSON),  # too deep for Python
+        (row % (', "n": ' + "[" * 30_000 + "]" * 30_000), JSON),  # nested too deeply for Python
         ("{}", USER),
         ('{"AnonID": "", "Query": "x", "QueryTime": "2006-03-01 10:00:00"}', USER),
         ('{"AnonID": 9, "Query": "x", "QueryTime": 1141207200}', TIME),
@@ -155,8 +155,8 @@ def test_what_is_no_json_object(rejected):
     assert rejected("log.jsonl", data) == expected
 
 
-def test_users_of_json_are_told_apart(tmp_path):
-    """A backslash or a number of 400 digits is part of a user; a tab counts as a space."""
+def test_users_in_json_are_distinguished(tmp_path):
+    """A backslash or a 400-digit number is part of a user; a tab counts as a space."""
     users = ["a\\b", "a\\\\b", "9" * 400, "9" * 401, "a\tb", "a b", "'", '"']
     rows = [
         {"AnonID": int(user) if user.isdigit() else user, "Query": f"q{i}", "QueryTime": at}
@@ -168,7 +168,7 @@ def test_users_of_json_are_told_apart(tmp_path):
     assert result.sessions == ["q0 <q> q1"] * 7 and not result.rejects
 
 
-def test_parquet_rows_that_are_none(rejected, tmp_path):
+def test_malformed_parquet_rows(rejected, tmp_path):
     rows = [line.encode().split(b"\t")[:3] for line in aol_lines()]
     at = b"2006-03-01 10:00:00"
     rows[3:3] = [
@@ -182,7 +182,7 @@ def test_parquet_rows_that_are_none(rejected, tmp_path):
         [b"9", b"tab\tnul\0", at],
     ]
     columns = [pa.array(column, pa.binary()) for column in zip(*rows)]
-    # What is declared as text need not be.
+    # Parquet's strings need not be UTF-8.
     unchecked = [pa.Array.from_buffers(pa.string(), len(c), c.buffers()) for c in columns]
     names = ["AnonID", "Query", "QueryTime"]
     expected = [(4, UTF8), (5, UTF8), (6, USER), (7, TIME), (8, LONG), (9, LONG)]
@@ -196,7 +196,7 @@ def test_time_going_backwards_is_sorted_and_counted(tmp_path):
     (tmp_path / "log.txt").write_bytes(lines(AOL_HEADER, *rows[::-1]))
     result = prepared(tmp_path, tmp_path / "log.txt")
     assert result.sessions == SESSIONS and not result.rejects
-    # All kept rows but the last of each user, which has none below it that is earlier.
+    # All kept rows except each user's last one, which has no earlier row below it.
     assert result.stats["rows"]["time going backwards"] == 14 - 4
 
 

@@ -1,4 +1,4 @@
-"""One line for everything that a user can put right."""
+"""One-line errors for everything that users can fix."""
 
 import pickle
 import subprocess
@@ -25,14 +25,14 @@ def test_message(place, expected):
     assert str(InputError("no query", "add one", *place)) == expected
 
 
-def test_python_catches_it_as_a_value_error():
+def test_it_is_a_value_error_in_python():
     with pytest.raises(ValueError, match="no query"):
         raise InputError("no query", "add one")
     assert issubclass(InputError, Exception)
 
 
 def run(program):
-    # Beside errors.py, which imports nothing: so the interpreter starts in no time.
+    # Run beside errors.py, which imports nothing, so that the interpreter starts fast.
     folder = Path(errors.__file__).parent
     return subprocess.run(
         [sys.executable, "-c", program],
@@ -43,14 +43,14 @@ def run(program):
     )
 
 
-def test_uncaught_it_is_one_line_and_exit_code_1():
+def test_an_uncaught_error_is_one_line_and_exit_code_1():
     done = run("from errors import InputError\nraise InputError('no query', 'add one', 'x', 7)")
     assert done.returncode == 1
     assert done.stderr == "x:7: no query; add one\n"
     assert done.stdout == ""
 
 
-def test_uncaught_behind_another_error_it_is_still_one_line():
+def test_an_uncaught_error_with_a_cause_is_still_one_line():
     done = run(
         "from errors import InputError\n"
         "try:\n    int('x')\n"
@@ -60,7 +60,7 @@ def test_uncaught_behind_another_error_it_is_still_one_line():
 
 
 def test_pickle():
-    """Workers send it home."""
+    """Worker processes pickle their errors."""
     error = InputError("no query", "add one", Path("x.session"), 7)
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is InputError
@@ -73,7 +73,7 @@ def test_pickle():
     )
 
 
-# --- flags of one number a level ------------------------------------------------------------------
+# --- flags with one number per level --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text, numbers", [("3,2", [3, 2]), ("3", [3]), (" 1, 2 ,3 ", [1, 2, 3])])
@@ -81,8 +81,8 @@ def test_one_int_per_level(text, numbers):
     assert one_int_per_level(text, "--level-layers") == numbers
 
 
-def test_a_single_number_may_come_as_a_number():
-    """Hydra reads `level_layers: 3` as one."""
+def test_a_single_number_may_be_an_int():
+    """Hydra reads `level_layers: 3` as an int."""
     assert one_int_per_level(3, "--level-layers") == [3]
 
 

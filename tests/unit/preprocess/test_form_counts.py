@@ -1,4 +1,4 @@
-"""How queries are shown: as most people typed them, by the command and by hand."""
+"""How queries are shown: as most people typed them, with the command and by hand."""
 
 import pyarrow as pa
 import pytest
@@ -16,7 +16,7 @@ URL, OTHER = "www.ebay.com", "www ebay.com"
 
 
 def shown(*batches, read=None):
-    """Of batches of (user, query, form), each a session."""
+    """The displayed forms for batches of (user, query, form), each a session."""
     counts = FormCounts()
     for batch in batches:
         columns = [
@@ -42,13 +42,13 @@ def test_the_form_of_most_people():
     assert shown() == shown(asked("", *"abc")) == []
 
 
-def test_people_are_counted_not_queries():
-    """One who types it again and again is one."""
+def test_people_are_counted_not_repetitions():
+    """A person who types a form repeatedly counts once."""
     assert shown(asked(URL, *"aaaaab") + asked("", *"cde")) == []
     assert shown(asked(URL, *"aaaaaa")) == []
 
 
-def test_of_equals_the_plain_one_then_the_first_by_alphabet():
+def test_ties_go_to_the_plain_form_then_to_the_alphabet():
     assert shown(asked(URL, *"ab") + asked("", *"cd")) == []
     found = [("www ebay com", OTHER)]
     assert shown(asked(URL, *"ab") + asked(OTHER, *"cd")) == found
@@ -62,7 +62,7 @@ def test_counts_of_batches_are_added_up(monkeypatch, most):
     assert shown(*batches) == [("a", "a!"), ("www ebay com", URL)]
 
 
-def test_what_is_shown_is_read_as_the_query_again():
+def test_a_shown_form_must_be_read_as_the_query_again():
     assert shown(asked("something else", *"abc")) == []
 
 
@@ -72,7 +72,7 @@ def test_what_is_shown_is_read_as_the_query_again():
         ("WWW.eBay.com", "www.ebay.com"),
         (" a \t  b", "a b"),
         ("e\u0301!", "é!"),
-        ("a\u202eb", ""),  # would turn what follows around
+        ("a\u202eb", ""),  # would reverse the following text
         ("a\x07b", ""),
     ],
 )
@@ -101,7 +101,7 @@ def log_of(*sessions):
     return "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" + rows
 
 
-def test_a_table_of_a_log(tmp_path):
+def test_the_forms_of_a_log(tmp_path):
     sessions = [
         ("www.eBay.com", "Bob's pizza", "weather"),
         ("www.ebay.com", "bob s pizza", "Weather"),
@@ -111,7 +111,7 @@ def test_a_table_of_a_log(tmp_path):
     assert lines(folder / "display.tsv") == ["bob s pizza\tbob's pizza", f"www ebay com\t{URL}"]
 
 
-def test_what_is_masked_is_not_shown_again(tmp_path):
+def test_masked_text_is_not_shown(tmp_path):
     sessions = [("call 555-1234", "Bob@x.org", "a!")] * 3
     flags = ["--mask-numbers", "--mask-emails"]
     folder = run(tmp_path, log_of(*sessions), *TRAIN_ONLY, *flags)
@@ -121,7 +121,7 @@ def test_what_is_masked_is_not_shown_again(tmp_path):
 
 
 def test_only_training_sessions_count(tmp_path):
-    """By user, half of them: the form of the others is not in the table."""
+    """Split by user: the forms of users outside training are not in the table."""
     sessions = [("www.ebay.com", f"only-{number}", "c") for number in range(40)]
     folder = run(tmp_path, log_of(*(2 * sessions)), "--split", "50,25,25", "--split-by", "user")
     known = read_forms(folder)
@@ -140,6 +140,6 @@ def test_the_character_rule_decides_what_needs_a_form(tmp_path):
     assert QueryReader(TextSettings("symbols"))("LEARN c++!") == "learn c++"
 
 
-def test_queries_of_which_nothing_is_typed_otherwise_have_an_empty_file(tmp_path):
+def test_the_file_is_empty_if_all_queries_are_typed_plainly(tmp_path):
     folder = run(tmp_path, log_of(("a", "b", "c")), *TRAIN_ONLY)
     assert (folder / "display.tsv").read_bytes() == b""

@@ -1,4 +1,4 @@
-"""What the user is told when a log cannot be read: one line each, with a remedy, and no query."""
+"""Errors of logs that cannot be read: one line each, with a remedy and without queries."""
 
 import gzip
 import json
@@ -40,7 +40,7 @@ def parquet(**columns):
 
 GOOD_PARQUET = parquet(AnonID=[7], Query=[SECRET], QueryTime=["2006-03-01 10:00:00"])
 
-# name of the file, its bytes, flags -> what is said after the address of the file
+# file name, content, flags -> the message after the address of the file
 ERRORS = {
     "empty": ("log.txt", b"", [], "empty file; leave it out, or fetch it again"),
     "nothing, packed": (
@@ -207,8 +207,8 @@ ERRORS = {
 }
 
 
-def said(folder, *arguments):
-    """The message, given that it is one line and nothing is left behind."""
+def error_of(folder, *arguments):
+    """The error message; checks that it is one line and that nothing is left behind."""
     before = sorted(os.listdir(folder))
     with pytest.raises(InputError) as raised:
         prepared(folder, *arguments)
@@ -226,10 +226,10 @@ def test_errors(tmp_path, capsys, case):
         pa.parquet.write_table(data, path)
     else:
         path.write_bytes(data)
-    message = said(tmp_path, path, *flags)
+    message = error_of(tmp_path, path, *flags)
     assert message == f"{path}{'' if expected.startswith(':') else ': '}{expected}"
     captured = capsys.readouterr()
-    assert captured.out == captured.err == ""  # the one line is all that is said
+    assert captured.out == captured.err == ""  # only the error is printed
 
 
 def test_a_name_twice_in_parquet(tmp_path):
@@ -237,20 +237,20 @@ def test_a_name_twice_in_parquet(tmp_path):
     table = pa.Table.from_arrays(columns, ["AnonID", "Query", "QueryTime", "Query"])
     pa.parquet.write_table(table, tmp_path / "log.parquet")
     expected = "column 'Query' is there twice; rename one of them"
-    assert said(tmp_path, tmp_path / "log.parquet") == f"{tmp_path}/log.parquet: {expected}"
+    assert error_of(tmp_path, tmp_path / "log.parquet") == f"{tmp_path}/log.parquet: {expected}"
 
 
 def test_gzip_damaged_far_from_its_beginning(tmp_path, monkeypatch):
     monkeypatch.setattr("mtn_preprocess.log_lines._BLOCK", 1 << 16)
-    data = os.urandom(3 << 20).replace(b"\n", b"")  # does not pack: the cut is in the rest
+    data = os.urandom(3 << 20).replace(b"\n", b"")  # incompressible: the damage is far away
     (tmp_path / "log.txt.gz").write_bytes(gzip.compress(aol_log() + data)[: -(1 << 20)])
-    message = said(tmp_path, tmp_path / "log.txt.gz")
+    message = error_of(tmp_path, tmp_path / "log.txt.gz")
     reason = "Truncated compressed stream; fetch the file again, or leave it out"
     assert message == f"{tmp_path}/log.txt.gz: {reason}"
 
 
 def test_parquet_with_other_bytes_in_a_page(tmp_path):
-    """Readable, and wrong: only its checksum tells."""
+    """The file is readable but wrong: only the checksum reveals it."""
     table = pa.table({"AnonID": [7], "Query": ["paris"], "QueryTime": ["2006-03-01 10:00:00"]})
     path = tmp_path / "log.parquet"
     pa.parquet.write_table(
@@ -263,29 +263,29 @@ def test_parquet_with_other_bytes_in_a_page(tmp_path):
         "could not verify page integrity, CRC checksum verification failed for page_ordinal 0"
     )
     remedy = "fetch the file again, or leave it out"
-    assert said(tmp_path, path) == f"{path}: {expected}; {remedy}"
+    assert error_of(tmp_path, path) == f"{path}: {expected}; {remedy}"
 
 
 # --- files ---------------------------------------------------------------------------------------
 
 
-def test_addresses_that_lead_nowhere(tmp_path):
+def test_addresses_without_a_file(tmp_path):
     path = tmp_path / "no log.txt"
-    assert said(tmp_path, path) == f"{path}: no such file; check the path of the log"
+    assert error_of(tmp_path, path) == f"{path}: no such file; check the path of the log"
     pattern = tmp_path / "*.gz"
-    assert said(tmp_path, pattern) == f"{pattern}: no file fits this pattern; check it"
+    assert error_of(tmp_path, pattern) == f"{pattern}: no file fits this pattern; check it"
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "U500k_README.txt").write_text("no log")
-    assert said(tmp_path, tmp_path / "empty") == (
+    assert error_of(tmp_path, tmp_path / "empty") == (
         f"{tmp_path}/empty: no logs in this folder; name them: of a folder, files that end with "
         ".tsv, .txt, .csv, .jsonl, .ndjson, .json, .parquet, .pq (.gz, .zst) are read"
     )
     os.mkfifo(tmp_path / "pipe")
-    assert said(tmp_path, tmp_path / "pipe") == (
+    assert error_of(tmp_path, tmp_path / "pipe") == (
         f"{tmp_path}/pipe: not a file; a log is read more than once: no pipe can be"
     )
     (tmp_path / "tab\t.txt").write_bytes(aol_log())
-    assert said(tmp_path, tmp_path / "tab\t.txt") == (
+    assert error_of(tmp_path, tmp_path / "tab\t.txt") == (
         f"'{tmp_path}/tab\\t.txt': a tab or line break in its name; rename it"
     )
 
@@ -300,13 +300,13 @@ def test_addresses_that_lead_nowhere(tmp_path):
         ("file://tmp/log", "Unsupported hostname in non-Windows local URI: 'file://tmp/log'"),
     ],
 )
-def test_addresses_that_are_none(tmp_path, address, reason):
+def test_invalid_addresses(tmp_path, address, reason):
     expected = f"{address}: {reason}; check the address and the access to it"
-    assert said(tmp_path, address) == expected
+    assert error_of(tmp_path, address) == expected
 
 
 def test_no_permission(tmp_path, monkeypatch):
-    """Said by Arrow, here by hand: root may read everything."""
+    """Arrow's error is raised by hand, because root may read everything."""
 
     def refuse(self, path):
         raise PermissionError(13, f"Failed to open local file '{path}'. Detail: [errno 13] …")
@@ -314,9 +314,9 @@ def test_no_permission(tmp_path, monkeypatch):
     (tmp_path / "log.jsonl").write_bytes(b"{}")
     monkeypatch.setattr("mtn_preprocess.log_lines.Location.open", lambda self: refuse(self, "x"))
     path = tmp_path / "log.jsonl"
-    assert said(tmp_path, path) == f"{path}: Permission denied; {UNREADABLE}"
+    assert error_of(tmp_path, path) == f"{path}: Permission denied; {UNREADABLE}"
     monkeypatch.setattr("mtn_preprocess.log_files.find", lambda address: refuse(None, address))
-    assert said(tmp_path, tmp_path) == (
+    assert error_of(tmp_path, tmp_path) == (
         f"{tmp_path}: Permission denied; check the address and the access to it"
     )
 
@@ -326,33 +326,33 @@ def test_the_same_file_twice(tmp_path):
     log.write_bytes(aol_log())
     (tmp_path / "link.txt").symlink_to(log)
     twice = "named twice; its rows would count twice: name it once"
-    assert said(tmp_path, log, log) == f"{log}: {twice}"
-    assert said(tmp_path, log, f"{tmp_path}/./log.txt") == f"{tmp_path}/./log.txt: {twice}"
-    assert said(tmp_path, log.as_uri(), log) == f"{log}: {twice}"
-    assert said(tmp_path, tmp_path) == f"{log}: {twice}"
+    assert error_of(tmp_path, log, log) == f"{log}: {twice}"
+    assert error_of(tmp_path, log, f"{tmp_path}/./log.txt") == f"{tmp_path}/./log.txt: {twice}"
+    assert error_of(tmp_path, log.as_uri(), log) == f"{log}: {twice}"
+    assert error_of(tmp_path, tmp_path) == f"{log}: {twice}"
 
 
-def test_files_that_do_not_fit_together(tmp_path):
+def test_files_of_different_formats_or_columns(tmp_path):
     (tmp_path / "a.txt").write_bytes(aol_log())
     (tmp_path / "b.csv").write_bytes(lines("x"))
-    assert said(tmp_path, tmp_path) == (
+    assert error_of(tmp_path, tmp_path) == (
         "files of several formats: csv, tsv; prepare them apart, or say --format if they are the "
         "same"
     )
     (tmp_path / "c.txt").write_bytes(lines("QueryTime\tQuery\tAnonID"))
-    assert said(tmp_path, tmp_path / "*.txt") == (
+    assert error_of(tmp_path, tmp_path / "*.txt") == (
         f"{tmp_path}/c.txt: its columns are not those of the first file; prepare them apart, or "
         "bring them into one form"
     )
     (tmp_path / "d.txt").write_bytes(lines(SECRET))
-    assert said(tmp_path, tmp_path / "a.txt", tmp_path / "d.txt") == (
+    assert error_of(tmp_path, tmp_path / "a.txt", tmp_path / "d.txt") == (
         f"{tmp_path}/d.txt:1: {NOT_ONE}: 1 line: wrong number of columns; {EXPECTED}"
     )
 
 
 def test_nothing_left_of_a_log(tmp_path):
     (tmp_path / "log.txt").write_bytes(lines(ROW))
-    assert said(tmp_path, tmp_path / "log.txt") == (
+    assert error_of(tmp_path, tmp_path / "log.txt") == (
         "no session is left under these rules; check the log, or relax --min-queries, "
         "--max-queries, --max-query-tokens, --min-users"
     )
@@ -393,7 +393,7 @@ def test_block_lists(tmp_path, data, expected):
     assert str(raised.value).startswith(f"{path}{expected}")
 
 
-def test_help_tells_defaults_where_there_are_any(capsys):
+def test_help_shows_defaults_where_there_are_any(capsys):
     with pytest.raises(SystemExit):
         settings_from(["--help"])
     text = capsys.readouterr().out
@@ -402,7 +402,7 @@ def test_help_tells_defaults_where_there_are_any(capsys):
     assert "None)" not in text and "False)" not in text
 
 
-def test_the_command_ends_with_the_line_alone(tmp_path):
+def test_the_command_prints_only_the_error_line(tmp_path):
     (tmp_path / "log.txt").write_bytes(b"")
     command = [sys.executable, "-m", "mtn_preprocess.log_to_sessions", "log.txt", "--output", "out"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The same log in every format, compression and place: the same bytes of session text."""
+"""The same log in every format, compression and location gives the same session text."""
 
 import csv
 import gzip
@@ -13,7 +13,7 @@ from small_logs import BY_NAME, ROWS, SESSIONS, aol_lines, aol_log, lines, malfo
 
 from mtn_preprocess.log_times import time_reader
 
-SPLIT = "50,50,0"  # by a hash of user and second: both must be read exactly
+SPLIT = "50,50,0"  # a hash of user and second, so both must be read exactly
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_what_the_log_says(tmp_path):
 
 @pytest.fixture
 def same(tmp_path, expected):
-    """Checks that a file, and flags, give the expected session text with nothing rejected."""
+    """Checks that a file with these flags gives the expected text and rejects nothing."""
 
     def check(name, data, *flags, number_of_rejects=0):
         (tmp_path / name).write_bytes(data)
@@ -60,14 +60,14 @@ def test_aol_without_header_and_without_clicks(same):
     same("three.txt", lines(*(line[:-2] for line in aol_lines())))
 
 
-def test_ends_of_lines(same):
+def test_line_ends(same):
     same("dos.txt", aol_log().replace(b"\n", b"\r\n"))
     same("last.txt", aol_log()[:-1])
     same("mark.txt", b"\xef\xbb\xbf" + aol_log())
 
 
 def test_several_clicks_on_one_query(same):
-    """Rows of the same user, time and query are one query."""
+    """Rows with the same user, time and query are one query."""
     clicks = [line[:-1] + f"{n}\thttp://{n}.example.com" for line in aol_lines() for n in (1, 2)]
     same("log.txt", lines(*clicks))
 
@@ -88,7 +88,7 @@ def test_columns_by_number(same):
     rows = [f"x\t{row.clock}\t{row.query}\t{row.user}" for row in ROWS]
     flags = ["--user-column", 4, "--query-column", 3, "--time-column", 2]
     same("log.tsv", lines(*rows), *flags)
-    # A header is then a row like any other, and no good one.
+    # A header is then a malformed row.
     same("headed.tsv", lines("x\tts\tq\tuid", *rows), *flags, number_of_rejects=1)
 
 
@@ -190,7 +190,7 @@ def test_time_formats(same, case):
         "9999-12-31T23:59-01",
     ],
 )
-def test_what_is_no_iso_time_in_any_python(text):
+def test_times_that_are_not_iso_in_any_python(text):
     assert time_reader("iso")(text) == ""
     assert time_reader("iso")("2006-03-01") == "2006-03-01 00:00:00"
 
@@ -227,7 +227,7 @@ PARQUET = {
     "timestamp[us]": {"time": pa.array(MOMENTS, pa.timestamp("us"))},
     "timestamp[ns]": {"time": pa.array(MOMENTS, pa.timestamp("ns"))},
     "timestamp, UTC": {"time": pa.array(map(aware, ROWS), pa.timestamp("us", "UTC"))},
-    # The night in which its clocks went forward: an hour of local time is missing.
+    # In this night local time skips an hour.
     "timestamp, Berlin": {"time": pa.array(map(aware, ROWS), pa.timestamp("us", "Europe/Berlin"))},
 }
 
@@ -275,7 +275,7 @@ def test_concatenated_members(same):
 
 @pytest.fixture
 def collection(tmp_path):
-    """As published: ten files, here two, each with a header, and a README beside them."""
+    """As published: files (here two) with a header each, and a README."""
     folder = tmp_path / "AOL user-ct's [collection] 100% ü"
     folder.mkdir()
     rows = aol_lines()
@@ -297,7 +297,7 @@ def test_a_folder(collection, tmp_path, expected):
     assert prepared(tmp_path, f"{collection}/", split=SPLIT).files == expected
 
 
-def test_the_address_of_a_folder_and_of_files(collection, tmp_path, expected):
+def test_addresses_of_a_folder_and_of_files(collection, tmp_path, expected):
     assert "%20" in collection.as_uri() and "%25" in collection.as_uri()
     assert prepared(tmp_path, collection.as_uri(), split=SPLIT).files == expected
     files = sorted(collection.glob("user*.gz"))
@@ -313,7 +313,7 @@ def test_a_pattern(collection, tmp_path, expected, pattern):
 
 
 def test_headers_in_the_middle_and_files_without(tmp_path, expected):
-    """People concatenate the published files, and cut them."""
+    """People concatenate and cut the published files."""
     rows = aol_lines()
     first = lines(*rows[:5], "AnonID\tQuery\tQueryTime\tItemRank\tClickURL", *rows[5:9])
     (tmp_path / "1.txt").write_bytes(first)
@@ -327,7 +327,7 @@ def test_headers_in_the_middle_and_files_without(tmp_path, expected):
     assert result.files == expected and not malformed(result)
 
 
-def test_headers_that_differ_where_it_does_not_matter(tmp_path, expected):
+def test_headers_that_differ_in_unused_columns(tmp_path, expected):
     for name, part, header in (("1", ROWS[:9], "uid,q,ts,one"), ("2", ROWS[9:], "uid,q,ts,two")):
         text = io.StringIO()
         csv.writer(text).writerows((row.user, row.query, row.clock, "") for row in part)

@@ -1,7 +1,6 @@
-"""Whatever bytes a file has: a row for each line, at its place, and no exception but an InputError.
+"""For any bytes: one row per line, at its place, and no exception except InputError.
 
-The blocks in which a file is read, and the length from which a line is absurd, are made small, so
-that lines span blocks in every way.
+The read blocks and the maximum line length are made small, so that lines span blocks in every way.
 """
 
 import csv
@@ -27,7 +26,7 @@ PIECES = [b"\n", b"\r\n", b"\r", b"\t", b",", b'"', b'""', b"\0", b"\xff", b"\xc
 PIECES += ["é".encode(), "日".encode(), b"\xef\xbb\xbf", b" ", b"a,b,c", b'"a,""b",c,d', b"xxxxxxx"]
 PIECES += [b"{}", b'{"u": 1, "q": "\\u00e9\\t", "t": null}', b'{"u": [1.0, "\\ud800"]}', b"1e999"]
 FILES = st.lists(st.sampled_from(PIECES) | st.binary(max_size=3), max_size=25).map(b"".join)
-PLAIN_FILES = FILES.filter(lambda data: data[:2] != b"\x1f\x8b")  # which would be gzip
+PLAIN_FILES = FILES.filter(lambda data: data[:2] != b"\x1f\x8b")  # others would be gzip
 
 
 def read(data, kind, block, longest, number=0, pack=bytes):
@@ -47,7 +46,7 @@ def read(data, kind, block, longest, number=0, pack=bytes):
 
 
 def lines_of(data):
-    """As simple as can be."""
+    """The simplest possible implementation."""
     data = data[3:] if data[:3] == b"\xef\xbb\xbf" else data
     lines = data.split(b"\n")
     last = lines.pop()
@@ -55,7 +54,7 @@ def lines_of(data):
 
 
 def expected_row(line, kind, longest):
-    """The fault of a line, or its text: one line at a time, without arrays."""
+    """The fault of a line, or its text; one line at a time, without arrays."""
     if len(line) > longest:
         return Reason.LONG_LINE, None
     try:
@@ -102,7 +101,7 @@ def expected_json(text):
 @example(data=b'a,"b\nc",d\n', block=3, longest=9)
 @example(data=b"{}\n\xef\xbb\xbf{}\n", block=3, longest=9)
 @examples(200)
-def test_one_row_a_line_whatever_the_blocks(kind, data, block, longest):
+def test_one_row_per_line_for_any_blocks(kind, data, block, longest):
     rows = read(data, kind, block, longest, number=5)
     lines = lines_of(data)
     assert [line_of(row["place"]) for row in rows] == list(range(1, len(lines) + 1))
@@ -135,13 +134,13 @@ FLAGS = [
 
 @pytest.mark.parametrize("name", NAMES_OF_FILES)
 @given(data=ROWS, flags=st.sampled_from(FLAGS), block=st.integers(1, 64))
-@example(data=b"u\tq\tt\nx\ty\tz\n", flags=FLAGS[1], block=64)  # a time that is none
+@example(data=b"u\tq\tt\nx\ty\tz\n", flags=FLAGS[1], block=64)  # an invalid time
 @example(data=b"\xef\xbb\xbf", flags=[], block=1)
 @example(data=b"\x1f\x8b", flags=[], block=1)
 @example(data=b"PAR1", flags=[], block=1)
 @example(data=gzip.compress(b""), flags=[], block=1)
 @examples(40)
-def test_the_command_prepares_it_or_says_why_not(name, data, flags, block):
+def test_the_command_prepares_the_log_or_reports_why_not(name, data, flags, block):
     with tempfile.TemporaryDirectory() as folder, mock.patch.object(log_lines, "_BLOCK", block):
         path = Path(folder, name)
         path.write_bytes(data)
@@ -161,7 +160,7 @@ def test_the_command_prepares_it_or_says_why_not(name, data, flags, block):
 @given(data=st.data())
 @examples(40)
 def test_a_damaged_file(kind, data):
-    """Cut off anywhere, or with other bytes anywhere."""
+    """Truncated anywhere, or with wrong bytes anywhere."""
     whole = damageable(kind)
     cut = data.draw(st.integers(1, len(whole) - 1))
     if data.draw(st.booleans()):

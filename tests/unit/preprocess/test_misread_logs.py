@@ -1,4 +1,4 @@
-"""Logs that are read otherwise than they were meant: refused or warned about, with the remedy."""
+"""Logs read in the wrong format: refused or warned about, with a remedy."""
 
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
@@ -41,8 +41,8 @@ def refused(folder, data, *flags, name="log.tsv"):
 # --- times ---------------------------------------------------------------------------------------
 
 
-def test_days_taken_for_months(tmp_path):
-    """Of the rows that can be read, day and month are swapped: so nothing is written."""
+def test_days_read_as_months(tmp_path):
+    """In the rows that can be read, day and month are swapped, so nothing is written."""
     times = [moment.strftime(US) for moment in moments(datetime(2006, 3, 1, 16, 1, 20), 200)]
     bad = [i for i, time in enumerate(times) if int(time[3:5]) > 12]
     assert 50 < len(bad) < 150
@@ -125,7 +125,7 @@ def test_both_orders_are_likely_where_no_day_is_after_the_12th():
     assert likely_formats(values, TIMES) == [US, EUROPEAN]
 
 
-def test_what_is_no_time_is_not_shown():
+def test_values_that_are_not_times_are_not_quoted():
     for time in ("3/1/2006 16:01:20", "1 Mar 2006 4:01 PM", "2006-03-01T16:01:20Z", "1141207200"):
         assert shown(time) == repr(time)
     assert "March 23" in shown("Thursday, March 23, 2006 20:15:42")
@@ -181,8 +181,8 @@ def test_flags_that_make_no_sense(capsys, flags):
         *(("%X %p", False), ("%I:%M %p", True), ("%p %I.%M", True), ("%H:%M %%p", True)),
     ],
 )
-def test_hours_of_which_half_the_day_would_be_lost(capsys, clock, good):
-    """Python reads `03:04:05 PM` as three in the morning by `%H:%M:%S %p`."""
+def test_formats_that_read_afternoons_as_mornings(capsys, clock, good):
+    """`%H:%M:%S %p` reads `03:04:05 PM` as three in the morning."""
     flags = ["log", "--output", "x", "--time-format", f"%m/%d/%Y {clock}"]
     if good:
         assert settings_from(flags).time_format == flags[-1]
@@ -196,7 +196,7 @@ def test_hours_of_which_half_the_day_would_be_lost(capsys, clock, good):
     ) in capsys.readouterr().err
 
 
-def test_flags_as_they_are_meant():
+def test_values_of_flags():
     settings = settings_from(["log", "--output", "x"])
     assert settings.max_bad_rows == 5 and settings.time_range is None
     more = ["--max-bad-rows", "2.5%", "--time-range", "1970-01-01,1970-01-02", "--delimiter", "tab"]
@@ -215,7 +215,7 @@ def test_delimiters_are_found(tmp_path, delimiter, name):
         '{0}{d}"{1}"{d}{2}'.format(row.user, row.query.replace('"', '""'), row.clock, d=delimiter)
         for row in ROWS
     ]
-    if name == "log.txt" and delimiter == "\t":  # TSV, in which quotes are ordinary
+    if name == "log.txt" and delimiter == "\t":  # quotes are ordinary in TSV
         quoted = [f"{row.user}\t{row.query}\t{row.clock}" for row in ROWS]
     header = delimiter.join(("uid", "q", "ts"))
     (tmp_path / name).write_bytes(lines(header, *quoted))
@@ -224,7 +224,7 @@ def test_delimiters_are_found(tmp_path, delimiter, name):
         named = "tab" if delimiter == "\t" else delimiter
         more = ("--delimiter", named)
         assert prepared(tmp_path, tmp_path / name, *flags, *more).sessions == SESSIONS
-    (tmp_path / name).write_bytes(lines(*quoted))  # as AOL, without a header
+    (tmp_path / name).write_bytes(lines(*quoted))  # in AOL's order, without a header
     assert prepared(tmp_path, tmp_path / name).sessions == SESSIONS
 
 
@@ -238,7 +238,7 @@ def test_a_delimiter_for_a_format_that_has_none(tmp_path):
         )
 
 
-def test_the_columns_that_are_there(tmp_path):
+def test_errors_list_the_columns(tmp_path):
     data = lines("user_id;Search Term;when", "7;pizza;2006-03-01 10:00:00")
     assert refused(tmp_path, data, name="log.csv").startswith(
         ": its first line names no column 'uid' (it has 3 between ';': 'user_id', "
@@ -280,8 +280,8 @@ def test_the_columns_that_are_there(tmp_path):
         ),
     ],
 )
-def test_a_header_of_other_names(tmp_path, name, header, row, there):
-    """No flag says where the columns are: AOL's order would take users for queries."""
+def test_a_header_with_other_names(tmp_path, name, header, row, there):
+    """Without flags for the columns, AOL's order would read users as queries."""
     assert refused(tmp_path, lines(header, *[row] * 99), *AOL, name=name) == (
         f": its first line names no column 'AnonID' ({there}); see --user-column, --query-column, "
         "--time-column, --format, --delimiter: names, or numbers from 1"
@@ -289,7 +289,7 @@ def test_a_header_of_other_names(tmp_path, name, header, row, there):
 
 
 def test_rows_that_could_be_names(tmp_path):
-    """Without a header, users may be words; a first row may lack its time, or have a bad one."""
+    """Without a header, users may be words, and the first row may have no time or a bad one."""
     rows = [f"bob\t{query}\t2006-03-01 10:00:0{i}" for i, query in enumerate("abc")]
     for first in ("7\tpizza\tsoon", "bob\tpizza\t", "bob\tpizza", "a title"):
         (tmp_path / "log.tsv").write_bytes(lines(first, *rows))
@@ -330,14 +330,14 @@ def test_files_that_are_no_text(tmp_path, start, expected):
 # --- what is printed -----------------------------------------------------------------------------
 
 
-def test_usage_is_the_command_as_installed(capsys):
+def test_usage_names_the_installed_command(capsys):
     with pytest.raises(SystemExit):
         settings_from(["--help"])
     text = capsys.readouterr().out
     assert text.startswith("usage: mtn-log-to-sessions ") and ".py" not in text
 
 
-def test_small_splits_are_warned_about(tmp_path, capsys):
+def test_small_splits_cause_a_warning(tmp_path, capsys):
     run(tmp_path, many_sessions(20, 10), "--split", "90,5,5")
     said = capsys.readouterr().err.splitlines()
     assert [line.split(" split has ")[0] for line in said] == [
@@ -345,7 +345,7 @@ def test_small_splits_are_warned_about(tmp_path, capsys):
         "warning: the test",
     ]
     assert all("--split 80,10,10 would give it about 20; or take a longer log" in x for x in said)
-    for split in ("80,10,10", "60,20,20"):  # what helped is in use already
+    for split in ("80,10,10", "60,20,20"):  # the suggested split is already in use
         run(tmp_path, many_sessions(10, 10), "--split", split, output=split)
         said = capsys.readouterr().err.splitlines()
         assert len(said) == 2 and "--split" not in said[0] + said[1]
@@ -354,7 +354,7 @@ def test_small_splits_are_warned_about(tmp_path, capsys):
     assert not capsys.readouterr().err
 
 
-def test_the_papers_numbers_are_beside_aols_only(tmp_path, capsys):
+def test_the_papers_numbers_are_shown_only_for_its_log(tmp_path, capsys):
     for name, is_aols in (("log.tsv", False), ("user-ct-test-collection-01.txt", True)):
         run(tmp_path, many_sessions(4, 5), "--split", "100,0,0", name=name, output=f"of {name}")
         assert ("the paper's" in capsys.readouterr().out) == is_aols

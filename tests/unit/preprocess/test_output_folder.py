@@ -1,4 +1,4 @@
-"""The output folder is complete or not there, whatever happens; scratch is gone in any case."""
+"""The output folder is complete or missing, whatever happens; scratch is always removed."""
 
 import os
 import signal
@@ -39,7 +39,7 @@ def everything(folder):
 # --- the command ---------------------------------------------------------------------------------
 
 
-def test_folders_on_the_way_are_made(log, tmp_path):
+def test_parent_folders_are_created(log, tmp_path):
     output = tmp_path / "a" / "b" / "text"
     prepare(settings_from(flags(log, output, "--scratch", tmp_path / "c" / "d")))
     assert (output / "train.whole").read_text(encoding="utf-8").splitlines() == SESSIONS
@@ -49,7 +49,7 @@ def test_folders_on_the_way_are_made(log, tmp_path):
 
 @pytest.mark.parametrize("scratch", [[], ["--scratch", "elsewhere/scratch"]])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, OSError(28, "No space")])
-def test_nothing_is_left_of_a_run_that_fails(log, tmp_path, monkeypatch, scratch, error):
+def test_nothing_is_left_of_a_failed_run(log, tmp_path, monkeypatch, scratch, error):
     monkeypatch.chdir(tmp_path)
     before = everything(tmp_path)
     seen = []
@@ -62,7 +62,7 @@ def test_nothing_is_left_of_a_run_that_fails(log, tmp_path, monkeypatch, scratch
     expected = InputError if isinstance(error, OSError) else error
     with pytest.raises(expected) as raised:
         prepare(settings_from(flags(log, tmp_path / "a" / "b" / "text", *scratch)))
-    assert len(seen) > len(before) + 5  # half way, there was something
+    assert len(seen) > len(before) + 5  # half way, there were files
     assert everything(tmp_path) == before
     if expected is InputError:
         assert str(raised.value) == (
@@ -71,8 +71,8 @@ def test_nothing_is_left_of_a_run_that_fails(log, tmp_path, monkeypatch, scratch
         )
 
 
-def test_two_runs_at_once_into_the_same_folder(log, tmp_path, monkeypatch):
-    """The second to end finds the folder of the first, and leaves it alone."""
+def test_two_parallel_runs_for_the_same_folder(log, tmp_path, monkeypatch):
+    """The second to finish finds the folder of the first and leaves it unchanged."""
     output = tmp_path / "text"
     account = preparation.account
 
@@ -93,7 +93,7 @@ def test_two_runs_at_once_into_the_same_folder(log, tmp_path, monkeypatch):
 
 
 def test_scratch_that_cannot_be_written(log, tmp_path):
-    scratch = log / "scratch"  # in a file
+    scratch = log / "scratch"  # a path inside a file
     with pytest.raises(InputError) as raised:
         prepare(settings_from(flags(log, tmp_path / "text", "--scratch", scratch)))
     assert str(raised.value) == (
@@ -166,7 +166,7 @@ def test_a_folder_with_the_name_of_a_file_is_not_overwritten(log, tmp_path):
     assert (output / "train.next" / "thesis.txt").read_text() == "ten years"
 
 
-def test_a_folder_that_is_replaced_stays_closed_to_others(log, tmp_path):
+def test_a_replaced_folder_keeps_its_mode(log, tmp_path):
     output = tmp_path / "text"
     prepare(settings_from(flags(log, output)))
     output.chmod(0o700)
@@ -176,7 +176,7 @@ def test_a_folder_that_is_replaced_stays_closed_to_others(log, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_by_a_signal(tmp_path, capsys, number):
-    """In one line, with the exit code of shells, and nothing left; whatever the engine is doing."""
+    """One line, the shell's exit code, and nothing left, whatever the engine is doing."""
     row = '{"AnonID": %d, "Query": "é", "QueryTime": "2006-03-01 10:00:00"}'
     log = tmp_path / "log.jsonl"
     log.write_bytes(lines(*(row % i for i in range(100_000))) * 8)
@@ -200,7 +200,7 @@ def test_stopped_by_a_signal(tmp_path, capsys, number):
 
 
 def test_an_old_folder_outlives_ctrl_c_at_the_worst_moment(tmp_path, monkeypatch):
-    """Between the renaming of the old folder and that of the new one."""
+    """Between renaming the old folder and the new one."""
     output = tmp_path / "text"
     output.mkdir()
     (output / "train.whole").write_text("old")
@@ -218,14 +218,14 @@ def test_an_old_folder_outlives_ctrl_c_at_the_worst_moment(tmp_path, monkeypatch
     assert everything(tmp_path) == ["text", "text/train.whole"]
 
 
-def test_a_relative_folder_is_that_of_the_beginning(tmp_path, monkeypatch):
+def test_a_relative_folder_is_resolved_at_the_start(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with written_whole(tmp_path / "x" / ".." / "text", OURS, False) as folder:
         (folder / "train.whole").write_text("new")
     assert everything(tmp_path) == ["text", "text/train.whole"]
 
 
-def test_folders_that_others_use_stay(tmp_path):
+def test_folders_in_use_by_others_stay(tmp_path):
     with scratch_folder(tmp_path / "a" / "b", tmp_path / "text"):
         (tmp_path / "a" / "other").write_text("x")
     assert everything(tmp_path) == ["a", "a/other"]

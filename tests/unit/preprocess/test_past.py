@@ -1,4 +1,4 @@
-"""`--past`: what a person had asked before, and nothing of what came later."""
+"""`--past`: a person's earlier sessions, and nothing later."""
 
 import re
 import tempfile
@@ -28,8 +28,8 @@ ONE_PERSON = "".join(
 )
 
 
-def test_the_sessions_before_of_any_length_oldest_first(tmp_path):
-    """One of one query and one of six; none of a session of which nothing is left."""
+def test_earlier_sessions_of_any_length_oldest_first(tmp_path):
+    """One of one query and one of six; none from a session of which nothing is left."""
     folder = run(tmp_path, ONE_PERSON, *TEST_ONLY, "--past", "3")
     assert [source for source, _ in pairs(folder, "test")] == [
         "a",
@@ -81,14 +81,14 @@ def test_histories_are_written_in_word_pieces_like_the_rest(tmp_path):
         assert list(in_words) == list(in_pieces)
 
 
-def test_the_size_of_the_parts_does_not_matter(tmp_path, monkeypatch):
+def test_the_batch_size_does_not_matter(tmp_path, monkeypatch):
     at_once = run(tmp_path, ONE_PERSON, *TEST_ONLY, "--past", "3", output="at once")
     monkeypatch.setattr(session_files, "_BATCH_SIZE", 1)
     apart = run(tmp_path, ONE_PERSON, *TEST_ONLY, "--past", "3", output="apart")
     assert contents(apart) == contents(at_once)
 
 
-def test_training_has_no_history_and_a_past_for_nobody_is_refused(tmp_path):
+def test_training_has_no_history_and_past_needs_valid_or_test(tmp_path):
     assert "--past is for valid and test" in bad_run(
         tmp_path, ONE_PERSON, "--split", "100,0,0", "--past", "3"
     )
@@ -96,11 +96,11 @@ def test_training_has_no_history_and_a_past_for_nobody_is_refused(tmp_path):
         run(tmp_path, ONE_PERSON, "--past", "1001")
 
 
-# Each query is the second at which it was asked, of a clock of its user: the text tells the time.
+# Each query is the second when it was asked, on a clock per user: the text reveals the time.
 CLOCKS = {"u": 0, "v": 100_000_000, "w": 200_000_000}
 some_pauses = st.lists(
     st.tuples(st.sampled_from("uv"), st.sampled_from([1, 60, 1799, 1800, 1801, 9000])),
-    min_size=30,  # so that nearly every log has sessions to keep, and others before them
+    min_size=30,  # so that nearly every log has sessions to keep and earlier ones
     max_size=60,
 )
 
@@ -109,7 +109,7 @@ some_pauses = st.lists(
 @given(pauses=some_pauses, past=st.integers(1, 6), by=st.sampled_from(["session", "user", "time"]))
 def test_nothing_of_a_history_is_later_than_the_start_of_its_session(pauses, past, by):
     clocks, rows = dict(CLOCKS), []
-    for user, pause in [*pauses, ("w", 1), ("w", 1), ("w", 1)]:  # one session for certain
+    for user, pause in [*pauses, ("w", 1), ("w", 1), ("w", 1)]:  # at least one session
         clocks[user] += pause
         time = datetime(2006, 3, 1) + timedelta(seconds=clocks[user] - CLOCKS[user])
         rows.append(f"{user}\t{clocks[user]}\t{time}\n")

@@ -1,4 +1,4 @@
-"""The command as a whole: its files, its account, its flags, and folders that exist already."""
+"""The whole command: its files, statistics, flags, and existing folders."""
 
 import hashlib
 import json
@@ -85,7 +85,7 @@ def test_golden_log_counts(tmp_path):
 
 
 def test_vocabulary_counts_words_of_training_seen_eight_times(tmp_path):
-    """`more` and `end` are in every session, a day in as many as there are users."""
+    """`more` and `end` are in every session; a day occurs once per user."""
     stats = statistics(run(tmp_path, many_sessions(8, 3), *TRAIN_ONLY))
     assert stats["splits"]["train"]["words"] == 8 + 2
     assert stats["vocabulary"] == 2 + 3
@@ -101,7 +101,7 @@ def test_the_printed_table_has_every_count(tmp_path, capsys):
         assert f"\n{f'- {rule}':<42}{number:>14}\n" in printed
 
 
-def test_a_user_may_be_spread_over_files(tmp_path):
+def test_a_user_may_be_in_several_files(tmp_path):
     header, *rows = GOLDEN.splitlines(keepends=True)
     parts = tmp_path / "even.tsv", tmp_path / "odd.tsv"
     parts[0].write_text(header + "".join(rows[::2]), encoding="utf-8")
@@ -111,7 +111,7 @@ def test_a_user_may_be_spread_over_files(tmp_path):
     assert pairs(folder) == GOLDEN_PAIRS
 
 
-def test_the_manifest_says_what_it_was_made_from(tmp_path):
+def test_the_manifest_records_input_and_flags(tmp_path):
     blocked = tmp_path / "blocked.txt"
     blocked.write_text("somebody\n", encoding="utf-8")
     folder = run(tmp_path, GOLDEN, *TRAIN_ONLY, "--seed", "5", "--block-list", str(blocked))
@@ -127,8 +127,8 @@ def test_the_manifest_says_what_it_was_made_from(tmp_path):
     assert not any(b"somebody" in written[name] for name in ("manifest.json", "stats.json"))
 
 
-def test_the_script_as_a_process_of_its_own(tmp_path):
-    """The same bytes whatever the seed of Python's own hashes; one line and code 1 for an error."""
+def test_the_script_as_a_process(tmp_path):
+    """The same bytes for any seed of Python's hashes; one line and exit code 1 for an error."""
     here = run(tmp_path, GOLDEN, *TRAIN_ONLY)
     root = Path(__file__).parents[3]
     command = [sys.executable, root / "preprocess" / "log_to_sessions.py", tmp_path / "log.tsv"]
@@ -154,8 +154,8 @@ def moments(folder):
 
 
 @pytest.mark.parametrize("more", [[], ["--threads", "1"], ["--memory-limit", "1GiB"]])
-def test_the_same_again_is_left_as_it_is(tmp_path, more, capsys):
-    """Also if it were made in another way: the bytes would be the same."""
+def test_the_same_output_is_left_unchanged(tmp_path, more, capsys):
+    """Also if another engine or thread count would make it: the bytes would be the same."""
     folder = run(tmp_path, GOLDEN, *TRAIN_ONLY)
     before = moments(folder)
     table = capsys.readouterr().out.partition("\n\nwritten to")[0]
@@ -180,7 +180,7 @@ def test_a_moved_log_is_the_same_log(tmp_path):
         (GOLDEN.replace("last", "latest"), [], "made from other inputs"),
     ],
 )
-def test_a_folder_of_something_else_is_refused(tmp_path, log, flags, reason):
+def test_a_folder_made_from_other_input_is_refused(tmp_path, log, flags, reason):
     folder = run(tmp_path, GOLDEN, *TRAIN_ONLY)
     before = moments(folder)
     message = bad_run(tmp_path, log, *TRAIN_ONLY, *flags)
@@ -226,7 +226,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, split_by):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("a fault of the program")])
-def test_a_failure_keeps_the_folder_that_was_to_be_replaced(tmp_path, monkeypatch, error):
+def test_a_failure_keeps_the_folder_to_be_replaced(tmp_path, monkeypatch, error):
     folder = run(tmp_path, GOLDEN, *TRAIN_ONLY)
     before = contents(folder)
     break_writing(monkeypatch, error)
@@ -236,7 +236,7 @@ def test_a_failure_keeps_the_folder_that_was_to_be_replaced(tmp_path, monkeypatc
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log.tsv", "out"]
 
 
-def test_an_account_that_does_not_add_up_is_not_published(tmp_path, monkeypatch):
+def test_statistics_that_do_not_add_up_are_not_written(tmp_path, monkeypatch):
     whole = SessionFiles.write
     monkeypatch.setattr(SessionFiles, "write", lambda self, some: whole(self, some.slice(1)))
     with pytest.raises(AssertionError, match="rows or sessions got lost"):
@@ -287,18 +287,18 @@ def test_flags_that_make_no_sense(tmp_path, flags, capsys):
     assert flags.split()[0] in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_fewer_than_the_fewest_queries(tmp_path):
+def test_max_queries_below_min_queries(tmp_path):
     message = bad_run(tmp_path, GOLDEN, "--min-queries", "6")
     assert message.startswith("--max-queries is less than --min-queries; ")
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "spark"])
-def test_a_memory_limit_that_is_none(tmp_path, engine):
+def test_an_invalid_memory_limit(tmp_path, engine):
     message = bad_run(tmp_path, GOLDEN, "--memory-limit", "plenty", "--engine", engine)
     assert "--memory-limit" in message
 
 
-def test_no_flag_and_no_header_is_run_as_sql(tmp_path):
+def test_flags_and_headers_are_never_run_as_sql(tmp_path):
     target = tmp_path / "copied.csv"
     limit = f"1GB'; COPY (SELECT 'x') TO '{target}'; --"
     assert "--memory-limit" in bad_run(tmp_path, GOLDEN, "--memory-limit", limit)
@@ -315,7 +315,7 @@ def test_no_flag_and_no_header_is_run_as_sql(tmp_path):
     assert lines(folder / "train.whole") == ["a <q> b <q> c"]
     assert not target.exists()
     sql = row_query.rows(find_log([str(tmp_path / "log.tsv")], tuple(names)), Rules())
-    assert not any(name in sql for name in names)  # engines do not agree on how it would be quoted
+    assert not any(name in sql for name in names)  # engines quote differently
 
 
 @pytest.mark.parametrize(
@@ -342,7 +342,7 @@ def test_scratch_that_cannot_be_written(tmp_path):
 
 
 def test_errors_come_before_the_long_part(tmp_path, monkeypatch):
-    """A folder that cannot be used is found before anything is read."""
+    """An unusable folder is reported before anything is read."""
     (tmp_path / "out").mkdir()
     monkeypatch.setattr(preparation, "started_engine", None)
     with pytest.raises(InputError, match="exists already"):

@@ -1,4 +1,4 @@
-"""Bars of the preparation: shown or not, of known length or not, they must never end a run."""
+"""Progress bars of the preparation, shown or not, of known length or not, never fail."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from mtn_preprocess.progress import Progress
 @pytest.mark.parametrize("shown", [True, False])
 @pytest.mark.parametrize("lines_read", [0, 5])
 def test_finding_counts_every_row(shown, lines_read, capsys):
-    """Spark's workers read the lines, so with Spark no length is known when sessions arrive."""
+    """With Spark the workers read the lines, so the length is unknown when sessions arrive."""
     progress = Progress(shown)
     progress.lines = lines_read
     with progress.finding() as watch:

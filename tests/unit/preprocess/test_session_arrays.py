@@ -1,4 +1,4 @@
-"""Rules on whole arrays: the same however the sorted rows are cut into batches."""
+"""The rules on whole arrays give the same result for any batches of the sorted rows."""
 
 from collections import Counter
 from itertools import groupby
@@ -27,7 +27,7 @@ ROWS = pa.schema(
     ]
 )
 
-# A user is null where a line was no row; those come first.
+# The user is null for malformed lines, which come first.
 some_users = st.lists(st.sampled_from([None, "a", "b", "c", "d"]), max_size=30).map(
     lambda users: sorted(users, key=lambda who: who or "")
 )
@@ -35,13 +35,13 @@ some_cuts = st.lists(st.integers(0, 30), max_size=12)
 
 
 def batches_of(rows, cuts):
-    """Rows in batches that end at the cuts; a cut named twice makes an empty batch."""
+    """Rows in batches that end at the cuts; a repeated cut makes an empty batch."""
     bounds = [0, *sorted(min(cut, rows.num_rows) for cut in cuts), rows.num_rows]
     return [rows.slice(start, end - start) for start, end in zip(bounds, bounds[1:])]
 
 
 def batch_of(rows):
-    """Sorted rows of (place, reason, who, seconds, query, form) as an engine delivers them."""
+    """Sorted rows of (place, reason, who, seconds, query, form) as an engine returns them."""
     return pa.RecordBatch.from_pylist([dict(zip(ROWS.names, row)) for row in rows], schema=ROWS)
 
 
@@ -52,14 +52,14 @@ def rows_of(users):
 
 
 def check_whole_users(rows, pieces):
-    """All rows, once and in order; and no user in two pieces."""
+    """All rows once and in order, and no user in two chunks."""
     assert [row for piece in pieces for row in piece.to_pylist()] == rows.to_pylist()
     users = Counter(who for piece in pieces for who in set(piece["who"].to_pylist()) if who)
     assert all(number == 1 for number in users.values())
 
 
 @given(users=some_users, cuts=some_cuts)
-def test_no_cut_divides_a_user(users, cuts):
+def test_no_chunk_splits_a_user(users, cuts):
     rows = rows_of(users)
     check_whole_users(rows, list(whole_users(batches_of(rows, cuts))))
 
@@ -70,8 +70,8 @@ def test_batches_of_one_row(users):
     check_whole_users(rows, list(whole_users(batches_of(rows, range(len(users))))))
 
 
-def test_users_are_handed_on_as_soon_as_they_are_whole():
-    """Else all rows of a log would wait in memory."""
+def test_users_are_yielded_as_soon_as_they_are_complete():
+    """Otherwise all rows of a log would wait in memory."""
     taken = []
 
     def batches():
@@ -96,7 +96,7 @@ some_log = st.lists(some_row, max_size=40)
 
 
 def sorted_rows(log):
-    """As an engine does it; the number of a row is its line."""
+    """Sort like an engine; the index of a row is its line."""
     rows = [
         (place_of(file, line), KEPT, who, 10 * step, query, form)
         for line, (who, step, query, file, *form_of) in enumerate(log, 1)
@@ -107,7 +107,7 @@ def sorted_rows(log):
 
 
 def everything(batches):
-    """The sessions and the whole account, of any number of batches."""
+    """The sessions and all counts, summed over the batches."""
     sessions, counts, rows_of_file, rejects = [], Counter(), Counter(), []
     for batch in batches:
         sessions += batch.sessions.to_pylist()
@@ -128,7 +128,7 @@ def test_sessions_are_the_same_for_any_batches(log, cuts):
     assert [place for place, _ in in_one[3]] == [900, 901, 902]
 
 
-def test_of_the_rows_of_one_query_the_first_form_by_alphabet():
+def test_rows_of_one_query_get_its_alphabetically_first_form():
     click = np.array([False, True, True, False, False, True, True])
     for forms, expected in {
         ("b", "a", "c", "z", "y", "", "x"): ["a", "z", ""],
@@ -153,7 +153,7 @@ def test_of_the_rows_of_one_query_the_first_form_by_alphabet():
     dice=st.randoms(),
 )
 def test_forms_do_not_depend_on_the_order_of_rows(log, dice):
-    """Of the rows of one query, that is: all else is sorted."""
+    """Only the order of rows of one query may vary; all else is sorted."""
     shuffled = dice.sample(log, len(log))
     rules = Rules(1, min_queries=2, max_queries=4)
     one, other = (everything(find_sessions([sorted_rows(each)], rules)) for each in (log, shuffled))
@@ -179,7 +179,7 @@ def backwards(*rows):
         ([("b", 2, "x", 0), ("a", 1, "y", 0)], 0),  # nor users
     ],
 )
-def test_rows_out_of_the_order_of_time_are_counted(rows, expected):
+def test_rows_out_of_time_order_are_counted(rows, expected):
     assert backwards(*rows) == expected
 
 
@@ -212,8 +212,8 @@ def plain_pairs(sessions, history):
 
 @examples(200)
 @given(sessions=some_sessions, history=st.integers(0, 4), before=st.integers(0, 3))
-def test_pairs_with_history_as_in_plain_python(sessions, history, before):
-    """Also of a batch that is a slice of another: its offsets do not start at 0."""
+def test_pairs_with_history_equal_plain_python(sessions, history, before):
+    """Also for a slice of another batch, whose offsets do not start at 0."""
     others = [("A", ["no", "pair", "of", "mine"])] * before
     batch = session_batch(others + sessions).slice(before)
     pairs = unroll(batch, whole_sessions(batch), history)

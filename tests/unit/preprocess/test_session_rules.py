@@ -1,4 +1,4 @@
-"""Each rule of the preparation by itself, on a log made by hand."""
+"""Each rule of the preparation on a hand-made log."""
 
 import pytest
 from preparation_helpers import (
@@ -27,7 +27,7 @@ def of_one_user(*rows):
 
 
 def outcome(tmp_path, log, *flags):
-    """The sessions written, and how many rows each rule removed."""
+    """The sessions written, and the number of rows removed per rule."""
     folder = run(tmp_path, log, *TRAIN_ONLY, "--min-queries", "2", *flags)
     removed = statistics(folder)["rows"]["removed"]
     return lines(folder / "train.whole"), {rule: n for rule, n in removed.items() if n}
@@ -50,24 +50,24 @@ def test_blank_queries(tmp_path, typed):
 
 
 @pytest.mark.parametrize("typed", ["--", "?", "<>", "\u00a0", " \u00a0 ", "…", "- -"])
-def test_queries_of_which_nothing_is_left(tmp_path, typed):
+def test_queries_that_become_empty(tmp_path, typed):
     log = of_one_user(("a", 0), (typed, 1), ("b", 2))
     assert outcome(tmp_path, log) == (["a <q> b"], {"no letter or digit": 1})
 
 
-def test_rows_of_the_same_second_are_clicks_if_they_read_the_same(tmp_path):
-    """Also with another query of that second between them, and spelt in another way."""
+def test_rows_of_the_same_second_with_the_same_query_are_clicks(tmp_path):
+    """Also with another query of that second in between, and in another spelling."""
     log = of_one_user(("b", 0), ("a", 0), ("B!", 0), ("b", 0), ("c", 1))
     assert outcome(tmp_path, log) == (["a <q> b <q> c"], {"further click on a query": 2})
 
 
 def test_queries_of_the_same_second_are_in_alphabetic_order(tmp_path):
-    """Of code points: the order that all engines and languages share."""
+    """Ordered by code point, as in all engines and languages."""
     log = of_one_user(("z", 5), ("é", 5), ("a b", 5), ("10", 5), ("9", 5))
     assert outcome(tmp_path, log) == (["10 <q> 9 <q> a b <q> z <q> é"], {})
 
 
-def test_rows_are_sorted_by_time_and_that_is_counted(tmp_path):
+def test_rows_out_of_order_are_sorted_and_counted(tmp_path):
     folder = run(tmp_path, of_one_user(("c", 9), ("a", 0), ("b", 5)), *TRAIN_ONLY)
     assert lines(folder / "train.whole") == ["a <q> b <q> c"]
     assert statistics(folder)["rows"]["time going backwards"] == 1
@@ -83,7 +83,7 @@ def test_rows_are_sorted_by_time_and_that_is_counted(tmp_path):
         ("0.001", 0, 1),
         ("0.001", 1, 2),
         ("16.1", 965, 1),
-        ("16.1", 966, 2),  # as floats, 16.1 minutes are a little more
+        ("16.1", 966, 2),  # as floats, 16.1 minutes are slightly more
     ],
 )
 def test_a_gap_starts_a_new_session(tmp_path, minutes, seconds, parts):
@@ -92,40 +92,41 @@ def test_a_gap_starts_a_new_session(tmp_path, minutes, seconds, parts):
     assert whole == (["a <q> b <q> c <q> d"] if parts == 1 else ["a <q> b", "c <q> d"])
 
 
-def test_users_are_apart_and_in_alphabetic_order(tmp_path):
+def test_users_are_separate_and_in_alphabetic_order(tmp_path):
     rows = [(user, query, second) for second, query in enumerate("ab") for user in ("9", "10", "é")]
     log = log_of(*((user, f"{query}{user}", second) for user, query, second in rows))
     whole, _ = outcome(tmp_path, log)
     assert whole == ["a10 <q> b10", "a9 <q> b9", "aé <q> bé"]
 
 
-# --- queries that are taken out of their session --------------------------------------------------
+# --- queries removed from their session
+# ------------------------------------------------------------
 
 
-def test_a_long_query_is_taken_out_and_not_its_session(tmp_path):
+def test_a_long_query_is_removed_but_not_its_session(tmp_path):
     log = of_one_user(("a", 0), ("x y z", 1), ("x y", 2))
     found = outcome(tmp_path, log, "--max-query-tokens", "2")
     assert found == (["a <q> x y"], {"too many tokens": 1})
 
 
-def test_a_query_taken_out_still_bridges_a_gap(tmp_path):
-    """It was issued: the user did not pause for 30 minutes."""
+def test_a_removed_query_still_bridges_a_gap(tmp_path):
+    """The query was issued, so the user did not pause for 30 minutes."""
     log = of_one_user(("a", 0), ("b", 60), ("x y z", 1700), ("c", 3400))
     assert outcome(tmp_path, log, "--max-query-tokens", "2")[0] == ["a <q> b <q> c"]
 
 
-def test_duplicates_that_a_long_query_separated_count_once(tmp_path):
+def test_duplicates_separated_by_a_long_query_count_once(tmp_path):
     log = of_one_user(("a", 0), ("x y z", 1), ("a", 2), ("b", 3), ("a", 4))
     found = outcome(tmp_path, log, "--max-query-tokens", "2")
     assert found == (["a <q> b <q> a"], {"too many tokens": 1, "successive duplicate": 1})
 
 
-def test_duplicates_in_two_sessions_are_none(tmp_path):
+def test_equal_queries_in_two_sessions_are_not_duplicates(tmp_path):
     log = of_one_user(("a", 0), ("b", 1), ("b", 5000), ("c", 5001))
     assert outcome(tmp_path, log) == (["a <q> b", "b <q> c"], {})
 
 
-def test_duplicates_of_two_users_are_none(tmp_path):
+def test_equal_queries_of_two_users_are_not_duplicates(tmp_path):
     log = log_of(("1", "a", 0), ("1", "b", 1), ("2", "b", 1), ("2", "c", 2))
     assert outcome(tmp_path, log) == (["a <q> b", "b <q> c"], {})
 
@@ -140,7 +141,7 @@ def test_block_list(tmp_path):
 
 
 def test_queries_that_too_few_users_asked(tmp_path):
-    """People count, not rows; and rows count whatever other rules do to them."""
+    """People are counted, not rows, before other rules remove rows."""
     rows = [("1", query, second) for second, query in enumerate(["a", "mine", "b", "mine", "c"])]
     rows += [("2", query, second) for second, query in enumerate(["c", "B!", "a"])]
     rows += [("3", "a", 0)]
@@ -153,7 +154,7 @@ def test_queries_that_too_few_users_asked(tmp_path):
     assert found.startswith("no session is left under these rules; ")
 
 
-def test_a_row_is_counted_under_the_first_rule_that_takes_it_out(tmp_path):
+def test_a_row_is_counted_under_the_first_rule_that_removes_it(tmp_path):
     listed = tmp_path / "blocked.txt"
     listed.write_text("bad\n", encoding="utf-8")
     rows = [("1", "a", 0), ("1", "b", 1), ("2", "a", 0), ("2", "b", 1)]
@@ -169,7 +170,7 @@ def test_a_row_is_counted_under_the_first_rule_that_takes_it_out(tmp_path):
     }
 
 
-def test_masks_come_before_all_that_compares_queries(tmp_path):
+def test_masks_apply_before_queries_are_compared(tmp_path):
     log = of_one_user(("call 1", 0), ("call 2", 0), ("call 3", 1), ("to a@b.org", 2))
     assert outcome(tmp_path, log, "--mask-numbers", "--mask-emails") == (
         ["call <number> <q> to <email>"],
@@ -201,7 +202,7 @@ def test_split_has_about_the_shares_asked_for(tmp_path):
     assert abs(found["valid"] - 100) < 45
 
 
-def test_split_by_user_keeps_a_user_on_one_side(tmp_path):
+def test_split_by_user_keeps_a_user_in_one_split(tmp_path):
     folder = run(tmp_path, many_sessions(), "--split", "80,10,10", "--split-by", "user")
     users = [
         {source.split()[0] for source, _ in pairs(folder, split)}
@@ -210,7 +211,7 @@ def test_split_by_user_keeps_a_user_on_one_side(tmp_path):
     assert sum(map(len, users)) == len(set.union(*users)) == 40
 
 
-def test_split_by_time_leaves_the_latest_for_the_test(tmp_path):
+def test_split_by_time_puts_the_latest_sessions_into_the_test(tmp_path):
     folder = run(tmp_path, many_sessions(10, 20), "--split", "80,10,10", "--split-by", "time")
     days = {
         split: {int(source.split()[1]) for source, _ in pairs(folder, split)}
@@ -219,7 +220,7 @@ def test_split_by_time_leaves_the_latest_for_the_test(tmp_path):
     assert days == {"train": set(range(16)), "valid": {16, 17}, "test": {18, 19}}
 
 
-def test_history_puts_the_latest_sessions_in_front_oldest_first(tmp_path):
+def test_history_prepends_the_latest_sessions_oldest_first(tmp_path):
     log = "".join(
         session_rows("u", f"2006-03-0{day} 10:00:00", f"a{day}", f"b{day}", f"c{day}")
         for day in (1, 2, 3, 4)
@@ -238,7 +239,7 @@ def test_history_puts_the_latest_sessions_in_front_oldest_first(tmp_path):
 
 
 def test_history_crosses_splits(tmp_path):
-    """It is what was known at the time, wherever its sessions went."""
+    """The history is what was known at the time, whatever the split of its sessions."""
     flags = ["--split", "50,0,50", "--split-by", "time", "--history", "1"]
     folder = run(tmp_path, many_sessions(1, 2), *flags)
     assert pairs(folder)[0] == ("0 0", "more")

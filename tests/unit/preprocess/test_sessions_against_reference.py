@@ -1,6 +1,6 @@
-"""The preparation of any log: the same bytes and counts as the slow reference, and its promises.
+"""The preparation of any log: the same bytes and counts as the slow reference.
 
-The second half states the promises themselves, so that an error that the reference shares is found.
+The second half tests the promised properties themselves, to find errors shared with the reference.
 """
 
 import json
@@ -35,12 +35,12 @@ from mtn_preprocess.sessions import BACKWARDS
 from mtn_preprocess.text.display_forms import read_forms
 from mtn_preprocess.text.text_checks import check_pairs
 
-NOT_OF_THE_LOG = {"stats.json", "manifest.json"}  # they say with which flags it was made
+NOT_OF_THE_LOG = {"stats.json", "manifest.json"}  # they contain the flags
 
 
 @pytest.fixture(scope="module")
 def place():
-    """A new folder for each example: hypothesis runs many in one test."""
+    """A new folder per example, because hypothesis runs many examples in one test."""
     with tempfile.TemporaryDirectory() as folder:
         yield lambda: Path(tempfile.mkdtemp(dir=folder))
 
@@ -53,13 +53,13 @@ def write_log(folder, contents):
 
 
 def prepared(folder, contents, rules, **how):
-    """What the command writes: its files but two, and its statistics; or why it does not."""
+    """The command's files except two, and its statistics; or the reason of its error."""
     paths = write_log(folder, contents)
     try:
         prepare(Settings(list(map(str, paths)), folder / "out", rules, **ANY_LOG, **how))
     except InputError as error:
         assert not (folder / "out").exists()
-        return error.reason.partition(":")[0]  # without what is wrong with the lines
+        return error.reason.partition(":")[0]  # without the faults of the lines
     files = {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
     stats = json.loads(files["stats.json"])
     return {name: files[name] for name in files.keys() - NOT_OF_THE_LOG}, stats
@@ -73,7 +73,7 @@ def expected(folder, contents, rules, users):
         return str(error)
 
 
-# --- as the reference -----------------------------------------------------------------------------
+# --- against the reference ------------------------------------------------------------------------
 
 
 def check_against_reference(folder, contents, rules, **how):
@@ -96,15 +96,15 @@ def check_against_reference(folder, contents, rules, **how):
     shape=some_shape,
     rules=some_rules,
 )
-def test_files_and_counts_are_the_references(place, rows, others, first_day, shape, rules):
+def test_files_and_counts_equal_the_reference(place, rows, others, first_day, shape, rules):
     lines = row_lines(rows, first_day) + others
     event("refused" if check_against_reference(place(), log_files(lines, shape), rules) else "")
 
 
 @pytest.mark.parametrize("split_by", ["session", "user", "time"])
 @pytest.mark.parametrize("min_users", [1, 2])
-def test_a_longer_log_is_the_references(place, split_by, min_users):
-    """Every kind of line and word is in it for certain, and every split is filled."""
+def test_a_longer_log_equals_the_reference(place, split_by, min_users):
+    """It contains every kind of line and word, and fills every split."""
     contents = a_log(5, 3000, Shape(3, 3, shuffled=True))
     rules = Rules(
         min_users=min_users,
@@ -128,14 +128,14 @@ def test_a_longer_log_is_the_references(place, split_by, min_users):
     assert len(read_forms(folder / "out")) > 3
 
 
-# --- promises -------------------------------------------------------------------------------------
+# --- promised properties --------------------------------------------------------------------------
 
-BLANK_ROW = b"0\t-\t2006-03-01 10:00:00"  # so that no file is without a row
+BLANK_ROW = b"0\t-\t2006-03-01 10:00:00"  # so that every file has a row
 
 
 @examples(80)
 @given(rows=some_rows, others=some_others, shape=some_shape, rules=some_rules)
-def test_every_line_is_counted_once_and_what_is_kept_keeps_the_rules(
+def test_every_line_is_counted_once_and_kept_sessions_obey_the_rules(
     place, rows, others, shape, rules
 ):
     folder = place()
@@ -182,12 +182,12 @@ def check_sessions(whole, split, rules):
 
 @examples(50)
 @given(rows=some_rows, others=some_others, shapes=st.tuples(*[some_shape] * 2), rules=some_rules)
-def test_neither_the_order_of_rows_nor_their_file_matters(place, rows, others, shapes, rules):
-    """But for rejects.tsv, which names lines, and the count of rows out of order."""
+def test_the_order_of_rows_and_files_does_not_matter(place, rows, others, shapes, rules):
+    """Except for rejects.tsv, which names lines, and the count of rows out of order."""
     lines = row_lines(rows, FIRST_DAYS[0]) + others
     results = []
     for shape in shapes:
-        # An even seed: every line has its end.
+        # With an even seed, every line has a line end.
         contents = log_files(lines, shape._replace(seed=2 * shape.seed, files=3, headers=True))
         contents = [content + BLANK_ROW for content in contents]
         results.append(prepared(place(), contents, rules))
@@ -210,7 +210,7 @@ def test_threads_memory_and_batches_do_not_matter(place, monkeypatch, split_by):
         train_queries=(2, 9),
         past=2,
     )
-    folder = place()  # the same for all: rejects.tsv names the files
+    folder = place()  # the same for all, because rejects.tsv names the files
     results = []
     for threads, memory, rows in [(1, "2GiB", 1 << 19), (4, "2GiB", 1 << 19), (2, "150MB", 1)]:
         monkeypatch.setattr(duckdb_engine, "_ROWS", rows)

@@ -1,4 +1,4 @@
-"""Who gets a session: the documented hash, or the time, and nothing else."""
+"""The split of a session depends only on the documented hash, or on the time."""
 
 import hashlib
 from collections import Counter
@@ -18,7 +18,7 @@ from mtn_preprocess.splits import count_starts, split_by_hash, split_by_time, ti
 
 
 def batch_of(*sessions):
-    """Sessions of (user, start, queries)."""
+    """A batch of sessions (user, start, queries)."""
     columns = zip(*((*session, [""] * len(session[2])) for session in sessions))
     return pa.record_batch(
         [pa.array(column, field.type) for column, field in zip(columns, SCHEMA)], schema=SCHEMA
@@ -63,7 +63,7 @@ some_shares = st.tuples(st.integers(0, 1000), st.integers(0, 1000)).map(
     seed=st.integers(),
 )
 def test_a_hash_worked_out_by_hand(user, first, split, seed):
-    """At the beginning of 1970, and a second before it."""
+    """At the start of 1970, and one second earlier."""
     sessions = [(user, 0, [first, "b"]), (user, -1, [first, "b"])]
     for split_by in ("session", "user"):
         expected = []
@@ -78,7 +78,7 @@ def test_a_hash_worked_out_by_hand(user, first, split, seed):
 
 
 def test_a_hash_at_the_bound_is_in_the_split_above_it():
-    """By the least that a share can be more or less: no rounding decides."""
+    """Tested with the smallest possible change of a share: rounding never decides."""
     place = int(hashlib.sha256(b"1\tu").hexdigest()[:13], 16)
     least = Decimal("1e-20")
     at_most = (Decimal(100 * place) / (1 << 52)).quantize(least, "ROUND_FLOOR")
@@ -96,7 +96,7 @@ def test_shares_are_about_those_asked_for():
         assert len(set(by_hash(sessions, Rules(split=shares(whole))))) == 1
 
 
-def test_by_user_all_sessions_of_one_are_on_one_side():
+def test_by_user_all_sessions_of_a_user_are_in_one_split():
     sessions = [(str(user), day, [f"{day}", "b"]) for user in range(60) for day in range(5)]
     splits = by_hash(sessions, Rules(split=shares("60,20,20"), split_by="user"))
     sides = {(who, split) for (who, *_), split in zip(sessions, splits)}
@@ -125,8 +125,8 @@ def test_later_sessions_are_never_in_an_earlier_split(starts, split):
 
 
 @given(starts=some_starts, split=some_shares)
-def test_a_split_gets_its_share_or_a_little_more(starts, split):
-    """Of splits that follow each other: more, but less without the sessions of the last second."""
+def test_a_split_gets_its_share_or_slightly_more(starts, split):
+    """For consecutive splits together: at least their share, but less without the last second."""
     splits = by_time(starts, Rules(split=split, split_by="time"))
     for number, share in enumerate([split[0], split[0] + split[1]]):
         mine = [start for start, found in zip(starts, splits) if found <= number]
@@ -142,14 +142,14 @@ def test_by_time_without_ties_the_shares_are_exact():
 @pytest.mark.parametrize(
     ("split", "expected"),
     [
-        ("50,25,25", [0, 0, 0, 0, 1, 1, 2, 2]),  # those between two that count: the split before
-        ("100,0,0", [0] * 8),  # whatever is before or after those that count
+        ("50,25,25", [0, 0, 0, 0, 1, 1, 2, 2]),  # uncounted sessions go to the split before
+        ("100,0,0", [0] * 8),  # also before and after the counted ones
         ("0,50,50", [1, 1, 1, 1, 2, 2, 2, 2]),
         ("0,0,100", [2] * 8),
     ],
 )
 def test_by_time_only_sessions_for_the_test_count(split, expected):
-    """Starts 0 to 7, of which 1, 3, 4 and 6 have a length for the test."""
+    """Starts 0 to 7; those at 1, 3, 4 and 6 have a length that the test allows."""
     lengths = [2, 3, 2, 5, 3, 6, 4, 2]
     batch = batch_of(*(("u", start, ["a"] * length) for start, length in enumerate(lengths)))
     rules = Rules(split=shares(split), split_by="time", train_queries=(2, 10))

@@ -1,4 +1,4 @@
-"""`log_to_sessions.py --sentencepiece`: what the model is made of, and the text in its pieces."""
+"""`log_to_sessions.py --sentencepiece`: what the model depends on, and the text in pieces."""
 
 import random
 import re
@@ -22,7 +22,7 @@ TYPED = ["Cheap flights to Paris", "bob@mail.com", "flight 1234", "madeupword000
 
 
 def write_log(path, extra=(), seed=1):
-    """25 users who ask now this, now that."""
+    """25 users with random queries."""
     draw = random.Random(seed)
     words = ["cheap", "flights", "flight", "paris", "hotel", "hotels", "london", "cake", "cakes"]
     rows = []
@@ -83,7 +83,7 @@ def test_valid_and_test_text_make_no_difference(tmp_path):
     assert (tmp_path / "b/test.next").read_text(encoding="utf-8").count("ǅ") == 1
 
 
-def test_the_sizes_of_queries_are_told(tmp_path, capsys):
+def test_the_sizes_of_queries_are_reported(tmp_path, capsys):
     log = write_log(tmp_path / "log.tsv")
     files = prepare(log, tmp_path / "text", "--sentencepiece", "45")
     lines = files["train.whole"].decode().splitlines()
@@ -100,7 +100,7 @@ def test_the_sizes_of_queries_are_told(tmp_path, capsys):
 WORDS = Counter({"flights": 50, "flight": 40, "paris": 20, "<number>": 5, "<email>": 1, "hotel": 9})
 
 
-def test_words_are_counted_and_separators_are_none(tmp_path):
+def test_words_are_counted_but_not_separators(tmp_path):
     (tmp_path / "train.whole").write_text("a b <q> b <q> \\<q>\nc <q> a\n", encoding="utf-8")
     assert count_words(tmp_path / "train.whole") == {"a": 2, "b": 2, "c": 1, "\\<q>": 1}
 
@@ -115,14 +115,14 @@ def test_counts_make_a_difference():
     assert train_model(WORDS, 18) != train_model(WORDS + Counter({"flights": 500}), 18)
 
 
-def test_the_commonest_words_are_what_it_learns_from(monkeypatch, tmp_path):
+def test_only_the_most_frequent_words_are_used(monkeypatch, tmp_path):
     monkeypatch.setattr("mtn_preprocess.subwords._MAX_WORDS", 2)
     words = Counter({letter * 3: count for count, letter in enumerate("abcdefghij")})
     (tmp_path / MODEL).write_bytes(train_model(words, 4))
     assert set("".join(PieceEncoder(tmp_path / MODEL).pieces())) == {"▁", "i", "j"}
 
 
-def test_bounds_of_the_size_are_told_and_right():
+def test_reported_bounds_of_the_size_are_right():
     with pytest.raises(InputError, match=r"too few .*; choose --sentencepiece \d+ or more$") as few:
         train_model(WORDS, 3)
     with pytest.raises(InputError, match=r"more than .*; choose --sentencepiece \d+ or l") as many:
@@ -165,7 +165,7 @@ def encode(tmp_path_factory):
         st.text(), st.text("flightsPARIS 0123@.\\<>▁"), st.from_regex(r"\w* madeupword\d{4}\w*")
     )
 )
-def test_every_query_of_a_log_comes_back(encode, typed):
+def test_every_query_of_a_log_is_restored(encode, typed):
     query = QueryReader(TextSettings(mask_numbers=True, mask_emails=True))(typed)
     pieces = encode(query)
     assert decode_pieces(pieces) == query

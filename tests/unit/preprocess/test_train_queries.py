@@ -1,4 +1,4 @@
-"""`--train-queries`: more lengths to learn from, the same test."""
+"""`--train-queries`: more session lengths for training, the same test."""
 
 import pytest
 from preparation_helpers import bad_run, contents, lines, run, session_rows, statistics
@@ -11,7 +11,7 @@ LENGTHS = [1, 2, 3, 4, 2, 5, 6, 3, 7, 2, 3]
 
 
 def log_of_all_lengths(users=40):
-    """A session of each length for each user, on days that differ; a query names user and day."""
+    """One session per length and user, on different days; queries name user and day."""
     return "".join(
         session_rows(
             user,
@@ -27,7 +27,7 @@ LOG = log_of_all_lengths()
 
 
 def sessions(folder, split):
-    """User and day of each session, and how many queries it has."""
+    """User and day of each session, with its number of queries."""
     found = {}
     for line in lines(folder / f"{split}.session"):
         user, day, _ = line.split()[:3]
@@ -56,7 +56,7 @@ def test_training_has_more_lengths_and_the_test_is_the_same(tmp_path, by):
 
 
 @pytest.mark.parametrize("by", ["session", "user", "time"])
-def test_what_is_dropped_is_counted(tmp_path, capsys, by):
+def test_dropped_sessions_are_counted(tmp_path, capsys, by):
     folder = run(tmp_path, LOG, "--split", "60,20,20", "--split-by", by, *WIDE)
     stats = statistics(folder)
     trained = sessions(folder, "train").values()
@@ -77,7 +77,7 @@ def test_what_is_dropped_is_counted(tmp_path, capsys, by):
     assert stats["rules"]["train_queries"] == [2, 6]
 
 
-def test_by_time_training_ends_where_validation_begins(tmp_path):
+def test_by_time_training_ends_before_validation(tmp_path):
     folder = run(tmp_path, LOG, "--split", "60,20,20", "--split-by", "time", *WIDE)
 
     def days(split):
@@ -86,7 +86,7 @@ def test_by_time_training_ends_where_validation_begins(tmp_path):
     assert max(days("train")) <= min(days("valid")) <= max(days("valid")) <= min(days("test"))
 
 
-def test_the_same_range_is_as_without_the_flag(tmp_path):
+def test_the_default_range_changes_nothing(tmp_path):
     flags = ["--split", "60,20,20", "--users", "--history", "2"]
     without = contents(run(tmp_path, LOG, *flags, output="without"))
     same = contents(run(tmp_path, LOG, *flags, "--train-queries", "3,5", output="same"))
@@ -94,15 +94,15 @@ def test_the_same_range_is_as_without_the_flag(tmp_path):
         assert same[name] == without[name], name
 
 
-def test_a_folder_made_before_there_were_these_flags_is_found_again(tmp_path):
-    """Neither is in the manifest or in the statistics where it is not set."""
+def test_folders_made_before_these_flags_are_recognised(tmp_path):
+    """Unset flags are neither in the manifest nor in the statistics."""
     folder = run(tmp_path, LOG, "--split", "60,20,20")
     for name in ("manifest.json", "stats.json"):
         text = (folder / name).read_text()
         assert not any(word in text for word in ("train_queries", "past", "training only"))
 
 
-def test_a_run_with_the_same_flags_leaves_the_folder(tmp_path, capsys):
+def test_a_run_with_the_same_flags_keeps_the_folder(tmp_path, capsys):
     flags = ["--split", "60,20,20", *WIDE, "--past", "2"]
     run(tmp_path, LOG, *flags)
     run(tmp_path, LOG, *flags)
@@ -128,7 +128,7 @@ def test_a_range_without_the_lengths_of_the_test_is_refused(tmp_path, wrong):
 
 
 @pytest.mark.parametrize("wrong", ["2", "1,5", "5,3", "2,x", "2,3,4", "-2,5", ""])
-def test_what_is_no_range_is_refused(tmp_path, capsys, wrong):
+def test_an_invalid_range_is_refused(tmp_path, capsys, wrong):
     with pytest.raises(SystemExit):
         run(tmp_path, LOG, f"--train-queries={wrong}")
     assert "must be fewest and most queries" in capsys.readouterr().err

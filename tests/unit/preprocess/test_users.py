@@ -1,4 +1,4 @@
-"""`--users`: whose pairs are whose, without saying who."""
+"""`--users`: pairs of the same person, without their identity."""
 
 import pytest
 from preparation_helpers import GOLDEN, GOLDEN_PAIRS, TRAIN_ONLY, lines, many_sessions, pairs, run
@@ -9,14 +9,14 @@ from mtn_preprocess.session_files import SessionFiles
 from mtn_preprocess.text.users import read_user_keys, user_key
 
 
-def test_one_number_a_pair(tmp_path):
+def test_one_number_per_pair(tmp_path):
     """Users 12 and 7, in this order."""
     folder = run(tmp_path, GOLDEN, *TRAIN_ONLY, "--users")
     assert pairs(folder) == GOLDEN_PAIRS
     assert lines(folder / "train.user") == ["0", "0", "1", "1"]
 
 
-def test_only_where_asked(tmp_path):
+def test_only_on_request(tmp_path):
     folder = run(tmp_path, GOLDEN, *TRAIN_ONLY)
     assert not (folder / "train.user").exists()
     with pytest.raises(InputError, match="made from other flags"):
@@ -25,8 +25,8 @@ def test_only_where_asked(tmp_path):
 
 
 @pytest.mark.parametrize("by", ["session", "time"])
-def test_users_of_all_batches_have_numbers_of_their_own(tmp_path, monkeypatch, by):
-    """The same numbers, whether users come all at once or one by one."""
+def test_numbers_are_unique_across_batches(tmp_path, monkeypatch, by):
+    """The same numbers for one batch and for one batch per user."""
     log = many_sessions(40)
     flags = ["--split", "60,20,20", "--split-by", by, "--users", "--user-keys"]
     at_once = run(tmp_path, log, *flags, output="at once")
@@ -49,7 +49,7 @@ def test_users_of_all_batches_have_numbers_of_their_own(tmp_path, monkeypatch, b
 
 
 def test_a_person_has_the_same_key_in_all_text(tmp_path):
-    """User 7 is person 1 among users 12 and 7, and person 0 alone."""
+    """User 7 is person 1 after user 12, and person 0 alone."""
     folder = run(tmp_path, GOLDEN, *TRAIN_ONLY, "--users", "--user-keys")
     assert lines(folder / "users.key") == [user_key("12"), user_key("7")]
     assert read_user_keys(folder) == [int(user_key("12"), 16), int(user_key("7"), 16)]
@@ -60,6 +60,6 @@ def test_a_person_has_the_same_key_in_all_text(tmp_path):
     assert not (run(tmp_path, GOLDEN, *TRAIN_ONLY, "--users", output="x") / "users.key").exists()
 
 
-def test_keys_are_of_numbered_people(tmp_path):
+def test_keys_need_users(tmp_path):
     with pytest.raises(InputError, match=r"--user-keys is for the people .*; add --users"):
         run(tmp_path, GOLDEN, *TRAIN_ONLY, "--user-keys")

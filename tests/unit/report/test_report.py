@@ -1,4 +1,4 @@
-"""mtn-report on evaluations with known numbers: what stands in each cell, and what is refused."""
+"""mtn-report on evaluations with known numbers: the content of each cell, and refused input."""
 
 import json
 import logging
@@ -42,7 +42,7 @@ def experiment(tmp_path):
 
 @pytest.fixture
 def report(experiment, capfd):
-    """Writes the report of the experiment and reads one of its files."""
+    """Write the report of the experiment and read one of its files."""
     pytest.importorskip("matplotlib")
 
     def write(name="report.md"):
@@ -50,11 +50,11 @@ def report(experiment, capfd):
         return (experiment.folder / "out" / name).read_text(encoding="utf-8")
 
     yield write
-    logging.disable(logging.NOTSET)  # the command is the whole process, as a rule
+    logging.disable(logging.NOTSET)  # the command assumes its own process
 
 
 def section(text, title):
-    """The lines of one section."""
+    """The lines of a section."""
     _, _, rest = text.partition(f"\n## {title}")
     assert rest, f"no section {title}"
     return rest.split("\n## ")[0].splitlines()
@@ -78,7 +78,7 @@ def test_models_on_raw_text_with_unk_and_as_in_the_paper(report):
     ]
 
 
-def test_rows_of_the_paper_that_nobody_ran_come_last(report):
+def test_rows_of_the_paper_without_a_run_come_last(report):
     lines = section(report(), "Models (the paper's Table 2)")
     rows = [line for line in lines if re.match(r"\| \w", line) and "| the paper's |" in line]
     assert [row.split(" | ")[0] for row in rows] == [
@@ -107,7 +107,7 @@ def test_several_runs_are_a_mean_and_a_range(experiment, report):
     assert "in no run of the manifest: unasked." in text
 
 
-def test_a_figure_that_one_run_lacks_is_not_the_mean_of_the_others(experiment, report):
+def test_a_figure_that_one_run_lacks_is_omitted(experiment, report):
     experiment.evaluate("more.json", evaluated("mtn-2", 44, mrr=False))
     experiment.manifest["evaluations"].append("more.json")
     experiment.mtn["runs"].append({"seed": 2, "scores": "mtn-2"})
@@ -161,12 +161,12 @@ def test_differences(experiment, report):
         "scores.json", evaluated("echo", 20), evaluated("mtn-1", 40), comparisons=found
     )
     text = report()
-    assert "## Differences" not in text  # no system says that these are its own
+    assert "## Differences" not in text  # no system names these comparisons
     left_out = (
         "Left out: the differences of, and to, {}, which no system of the manifest has as compared."
     )
     assert left_out.format("all of mtn, echo") in section(text, "Notes")
-    experiment.mtn["compared"] = "all of mtn"  # but its baseline does not
+    experiment.mtn["compared"] = "all of mtn"  # its baseline does not
     text = report()
     assert left_out.format("echo") in section(text, "Differences")
     assert text.count("Left out: the differences") == 1
@@ -186,7 +186,7 @@ def with_perplexity(name, first, value, tokens):
     return {**evaluated(name, first), "perplexity": {"file": "x", "value": value, "tokens": tokens}}
 
 
-def test_perplexities_of_those_that_have_one(experiment, report):
+def test_perplexities_of_systems_that_have_one(experiment, report):
     assert "Perplexity" not in report()
     systems = [evaluated("echo", 20), with_perplexity("mtn-1", 40, 1234.5, 6)]
     systems += [with_perplexity("mtn-2", 41, 1235.25, 6), with_perplexity("other", 30, 9.5, 6)]
@@ -203,7 +203,7 @@ def test_perplexities_of_those_that_have_one(experiment, report):
     ]
     differ = "Where the tokens differ, perplexities do not compare."
     assert differ not in lines
-    systems[3]["perplexity"]["tokens"] = 7  # word pieces, say
+    systems[3]["perplexity"]["tokens"] = 7  # for example word pieces
     experiment.evaluate("scores.json", *systems)
     lines = section(report(), "Perplexity on the test")
     assert "| other | 1 | 9.50 | 7 |" in lines and differ in lines
@@ -211,7 +211,7 @@ def test_perplexities_of_those_that_have_one(experiment, report):
     experiment.evaluate("scores.json", *systems)
     lines = section(report(), "Perplexity on the test")
     assert "Left out: MTN: not every run has it." in lines
-    assert differ not in lines  # there is one row only
+    assert differ not in lines  # because there is only one row
 
 
 def test_the_ablation_has_the_papers_layers(experiment, report):
@@ -222,7 +222,7 @@ def test_the_ablation_has_the_papers_layers(experiment, report):
     assert "| Transformer | the paper's | 5Q, 5D |  | – | – | – | – | – | 13.89 | – | – |" in lines
 
 
-def test_data_of_another_log_stand_alone(experiment, report):
+def test_data_of_another_log_are_shown_without_the_papers(experiment, report):
     experiment.manifest["stats"] = "stats.json"
     lines = section(report(), "Data")
     assert lines[2] == "|  | sessions | share | pairs |"
@@ -235,7 +235,7 @@ def test_data_of_another_log_stand_alone(experiment, report):
 
 
 def test_data_beside_the_papers(experiment, report):
-    """Where the stats say that the log is the paper's."""
+    """If the statistics say that the log is the paper's."""
     write_json(experiment.folder / "stats.json", {**STATS, "paper": {"vocabulary": 76_604}})
     experiment.manifest["stats"] = "stats.json"
     lines = section(report(), "Data")
@@ -270,7 +270,7 @@ def test_samples_come_in_the_order_of_the_manifest(experiment, report):
     assert [line for line in lines if line.startswith("###")] == ["### Line 2", "### Line 1"]
 
 
-def test_what_was_asked_next_is_marked(experiment, report):
+def test_the_next_query_is_marked(experiment, report):
     with_samples(experiment, [1])
     assert "| echo | **✓ london** | rome | paris |" in section(report(), "Sample")
 
@@ -296,14 +296,14 @@ def sample(line, *queries):
     return Session(line, " <q> ".join(queries), list(queries), "w9")
 
 
-def test_attention_of_the_sessions_that_have_any(monkeypatch):
+def test_attention_of_sessions_with_several_queries(monkeypatch):
     task, model = sessions.build(*sessions.MTN_MODELS["2-level"])
     monkeypatch.setattr(loading, "load_model", lambda *paths: (model, task))
     long = [f"w{i}" for i in range(sessions.SIZES[1] + 1)]
     shown = [sample(3, "w1 w2", "w3"), sample(4, "w1"), sample(9, *long)]
     two, many = attention.read_attention(Path("x.pt"), Path("data"), shown)
     assert (two.line, two.queries) == (3, ["w1 w2", "w3"])
-    # As generation would: what the model was not built for loses its oldest queries.
+    # As in generation: sessions too large for the model lose their oldest queries.
     assert (many.line, many.queries) == (9, long[1:])
     source = torch.tensor([sessions.W + 1, sessions.W + 2, sessions.Q, sessions.W + 3, 2])
     expected = session_attention(model.encoder, source)
@@ -322,7 +322,7 @@ def test_a_model_without_a_session_level_has_none(monkeypatch):
 # --- what is left out -----------------------------------------------------------------------------
 
 
-def test_each_section_without_its_inputs_says_so(experiment, report):
+def test_each_section_reports_missing_input(experiment, report):
     del experiment.manifest["evaluations"]
     for system in experiment.manifest["systems"]:
         system["runs"] = [{}]
@@ -333,7 +333,7 @@ def test_each_section_without_its_inputs_says_so(experiment, report):
     assert not list((experiment.folder / "out").glob("*.png"))
 
 
-def test_a_system_without_scores_is_not_forgotten(experiment, report):
+def test_a_system_without_scores_is_reported(experiment, report):
     experiment.manifest["systems"].append({"label": "later", "group": "main", "runs": [{}]})
     assert "Left out: later: without scores." in section(report(), "Models")[-3:]
 
@@ -419,7 +419,7 @@ def test_bad_manifests_are_refused_with_file_and_remedy(experiment, report, name
     assert not (experiment.folder / "out").exists()
 
 
-def test_no_json_and_no_file(experiment):
+def test_a_manifest_that_is_not_json_or_missing(experiment):
     path = Path(experiment.write()) / "report.json"
     path.write_text('{"schema": 1,\n oops}', encoding="utf-8")
     with pytest.raises(InputError, match=r"report\.json:2: not JSON"):
@@ -453,7 +453,7 @@ def test_evaluations_that_do_not_compare_are_refused(experiment, report, changes
         report()
 
 
-def test_comparisons_that_are_twice_or_nowhere_are_refused(experiment, report):
+def test_duplicate_and_missing_comparisons_are_refused(experiment, report):
     one = {"system": "mtn-1", "baseline": "echo", "text": "raw", "figure": "bleu"}
     found = {**one, "difference": 1.0, "low": 0.5, "high": 1.5, "p": 0.01}
     experiment.mtn["compared"], experiment.echo["compared"] = "mtn-1", "echo"
@@ -486,21 +486,21 @@ def test_another_test_text_than_the_evaluated_one_is_refused(experiment, report)
 
 
 @pytest.mark.parametrize("content", [[], {"schema": 2, "systems": []}, {"schema": 1}])
-def test_what_is_no_evaluation_is_refused(experiment, report, content):
+def test_a_file_that_is_not_an_evaluation_is_refused(experiment, report, content):
     write_json(experiment.folder / "scores.json", content)
     with pytest.raises(InputError, match=r"scores.json: no evaluation of schema 1"):
         report()
 
 
 @pytest.mark.parametrize("content", [[], {}, {"splits": {"train": STATS["splits"]["train"]}}])
-def test_what_is_no_account_of_a_preparation_is_refused(experiment, report, content):
+def test_a_file_that_is_not_statistics_is_refused(experiment, report, content):
     write_json(experiment.folder / "stats.json", content)
     experiment.manifest["stats"] = "stats.json"
     with pytest.raises(InputError, match=r"stats.json: no counts of train, valid and test"):
         report()
 
 
-def test_what_is_no_checkpoint_is_refused(experiment, report):
+def test_a_file_that_is_not_a_checkpoint_is_refused(experiment, report):
     (experiment.folder / "model.pt").write_text("no model", encoding="utf-8")
     experiment.mtn["runs"][0]["checkpoint"] = "model.pt"
     experiment.manifest["data"] = "."
@@ -508,7 +508,7 @@ def test_what_is_no_checkpoint_is_refused(experiment, report):
         report()
 
 
-def test_without_matplotlib_the_remedy_is_said(experiment, monkeypatch):
+def test_without_matplotlib_the_error_has_the_remedy(experiment, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(InputError, match=r"need matplotlib; pip install 'matplotlib>=3\.7'$"):
         main([experiment.write(), "--output", str(experiment.folder / "out")])
@@ -526,7 +526,7 @@ def test_curves_from_either_format(tmp_path, style):
     assert curve.training == [(100, 3.75), (200, 3.0)]
 
 
-def test_cross_entropy_logs_no_other_loss(tmp_path):
+def test_cross_entropy_logs_only_one_loss(tmp_path):
     path = tmp_path / "train.log"
     text = training_log([3.25]).replace("loss=9, nll_loss", "loss").replace("loss 9 | nll_", "")
     path.write_text(text, encoding="utf-8")
@@ -534,24 +534,24 @@ def test_cross_entropy_logs_no_other_loss(tmp_path):
     assert read_curve(path) == ([(100, 3.75)], [(100, 3.25)])
 
 
-def test_what_a_resumed_run_repeats_counts_as_it_was_last(tmp_path):
+def test_the_last_value_of_a_repeated_update_counts(tmp_path):
     path = tmp_path / "train.log"
     path.write_text(training_log([3.0, 2.0]) + training_log([2.75]), encoding="utf-8")
     assert read_curve(path).validation == [(100, 2.75), (200, 2.0)]
 
 
 @pytest.mark.parametrize("style", ["simple", "json"])
-def test_a_log_that_is_cut_anywhere_has_no_wrong_point(tmp_path, style):
+def test_a_truncated_log_has_no_wrong_point(tmp_path, style):
     path = tmp_path / "train.log"
     text = training_log([3.25, 2.5], style)
     whole = {100: 3.25, 200: 2.5}
     for end in range(len(training_log([3.25], style)), len(text)):
-        for behind in ("", training_log([3.25], style)):  # resumed, behind what was cut
+        for behind in ("", training_log([3.25], style)):  # resumed after the truncated line
             path.write_text(text[:end] + behind, encoding="utf-8")
             assert set(read_curve(path).validation) <= set(whole.items())
 
 
-def test_updates_and_losses_that_are_no_numbers_are_no_points(tmp_path):
+def test_updates_and_losses_that_are_not_finite_are_dropped(tmp_path):
     path = tmp_path / "train.log"
     text = training_log([3.25, float("nan"), float("inf"), 2.5])
     path.write_text(text + training_log([1.0]).replace("100", "nan"), encoding="utf-8")
@@ -559,7 +559,7 @@ def test_updates_and_losses_that_are_no_numbers_are_no_points(tmp_path):
 
 
 def with_training_logs(experiment, *logs):
-    """One a seed."""
+    """One training log per seed."""
     experiment.mtn["runs"] += [{"seed": n} for n in range(2, len(logs) + 1)]
     for run, log in zip(experiment.mtn["runs"], logs):
         run["training_log"] = f"train-{run['seed']}.log"
@@ -567,7 +567,7 @@ def with_training_logs(experiment, *logs):
 
 
 def drawn_losses(monkeypatch):
-    """The ends of all lines of losses, as they come to be drawn."""
+    """The arguments of all drawn lines of losses."""
     lines = []
     drawn = pictures._loss_line
 
@@ -579,7 +579,7 @@ def drawn_losses(monkeypatch):
     return lines
 
 
-def test_runs_without_a_common_update_have_a_line_each(experiment, report, monkeypatch):
+def test_runs_without_a_common_update_have_one_line_each(experiment, report, monkeypatch):
     other = training_log([5.0, 4.0]).replace("100", "150").replace("200", "250")
     with_training_logs(experiment, training_log([3.0, 2.0]), other)
     lines = drawn_losses(monkeypatch)
@@ -623,7 +623,7 @@ def test_a_log_without_validation_is_refused(tmp_path):
         read_curve(path)
 
 
-def test_curves_of_other_tokens_are_not_drawn_beside(experiment, report):
+def test_curves_over_other_tokens_are_not_drawn(experiment, report):
     (experiment.folder / "train.log").write_text(training_log([3, 2]), encoding="utf-8")
     experiment.mtn["runs"][0]["training_log"] = "train.log"
     pieces = {**experiment.mtn, "label": "pieces", "group": "variant", "data": "."}
@@ -639,7 +639,7 @@ def test_curves_of_other_tokens_are_not_drawn_beside(experiment, report):
 # --- pictures and pages ---------------------------------------------------------------------------
 
 
-def test_pictures_cut_long_names():
+def test_pictures_shorten_long_names():
     """matplotlib takes 100 s for a label of 100,000 letters."""
 
     def drawn(label, query, place):
@@ -657,7 +657,7 @@ def test_pictures_cut_long_names():
     assert all(one != other for one, other in zip(whole, cut))
 
 
-def test_every_picture_is_beside_the_markdown_and_within_the_page(experiment, report):
+def test_every_picture_is_beside_the_markdown_and_in_the_page(experiment, report):
     (experiment.folder / "train.log").write_text(training_log([3, 2]), encoding="utf-8")
     experiment.mtn["runs"][0]["training_log"] = "train.log"
     named = re.findall(r"!\[[^]]+\]\((.+?)\)", report())
@@ -669,7 +669,7 @@ def test_every_picture_is_beside_the_markdown_and_within_the_page(experiment, re
     assert report("report.html").count('src="data:image/png;base64,') == 3
 
 
-def test_the_page_is_well_formed_and_asks_the_network_for_nothing(experiment, report):
+def test_the_page_is_well_formed_and_loads_nothing(experiment, report):
     with_samples(experiment, [1, 2])
     page = report("report.html")
     assert page.startswith("<!DOCTYPE html>\n")
@@ -685,12 +685,12 @@ def test_the_page_is_well_formed_and_asks_the_network_for_nothing(experiment, re
     assert len(list(root.iter("table"))) >= 4
 
 
-def test_the_same_report_again_is_the_same_bytes(experiment, report):
+def test_the_same_report_has_the_same_bytes(experiment, report):
     first = report("report.html")
     assert report("report.html") == first
 
 
-def test_words_of_searchers_are_shown_and_do_nothing():
+def test_markup_in_queries_is_shown_but_has_no_effect():
     typed = "a|b <img src=x> **c** `d` [e](f) \\ & $g$ h_i_j"
     document = Document(typed, [Paragraph(typed), Table(["", "1"], [[Cell("x"), Cell(typed)]], 2)])
     root = ElementTree.fromstring(to_html(document).partition("\n")[2])
@@ -701,7 +701,7 @@ def test_words_of_searchers_are_shown_and_do_nothing():
 
 
 @pytest.mark.parametrize("text", ["- a", "+ a", "1. a", "12) a", "===", "a\n- b"])
-def test_a_paragraph_in_markdown_is_no_list_or_heading(text):
+def test_a_paragraph_never_becomes_a_list_or_heading(text):
     said = to_markdown(Document("title", [Paragraph(text)]))
     shown = said.split("\n\n", 1)[1]
     assert shown != f"{text}\n" and shown.replace("\\", "") == f"{text}\n"

@@ -1,4 +1,4 @@
-"""Files of mtn-report that are not what they should be: one line with file and remedy each."""
+"""Invalid files of mtn-report: a one-line error with file and remedy each."""
 
 import json
 
@@ -92,7 +92,7 @@ UNSHAPED = {
 
 
 @pytest.mark.parametrize("name", UNSHAPED)
-def test_an_evaluation_of_another_shape_is_refused(experiment, name):
+def test_an_evaluation_of_the_wrong_shape_is_refused(experiment, name):
     change, place = UNSHAPED[name]
     result = evaluation(evaluated("echo", 20), evaluated("mtn-1", 40))
     change(result)
@@ -101,7 +101,7 @@ def test_an_evaluation_of_another_shape_is_refused(experiment, name):
     refused(experiment, f"{reason}mtn-evaluate --json")
 
 
-def test_the_shape_that_is_written_is_accepted(experiment):
+def test_the_written_shape_is_accepted(experiment):
     result = evaluation(evaluated("echo", 20), evaluated("mtn-1", 40), unknown_words=None)
     difference = {**COMPARISON, "difference": 1, "low": 0.5, "high": 2, "p": 0.1}
     result.update(comparisons=[difference], runs={})
@@ -137,7 +137,7 @@ def with_comparisons(experiment, names, runs):
     write_json(experiment.folder / "scores.json", result)
 
 
-def test_a_difference_is_of_the_runs_that_are_shown(experiment):
+def test_a_difference_must_be_of_the_shown_runs(experiment):
     experiment.echo["compared"] = "echo"
     experiment.mtn["runs"].append({"seed": 2, "scores": "mtn-2"})
     both = {"mtn": ["mtn-2", "mtn-1"]}
@@ -153,7 +153,7 @@ def test_a_difference_is_of_the_runs_that_are_shown(experiment):
     with_comparisons(experiment, ["mtn"], {"mtn": ["mtn-1", "other"]})
     experiment.mtn["compared"] = "mtn"
     refused(experiment, "'mtn', of the scores mtn-1, other, but its runs have mtn-1, mtn-2")
-    with_comparisons(experiment, ["mtn"], None)  # made before runs were written
+    with_comparisons(experiment, ["mtn"], None)  # made by an older version without runs
     assert len(read(experiment).comparisons) == 1
 
 
@@ -199,14 +199,14 @@ def test_json_that_python_cannot_read_is_refused(experiment, name, content):
     )
 
 
-def test_a_nested_line_of_a_training_log_is_passed_over(tmp_path):
+def test_a_deeply_nested_line_of_a_training_log_is_skipped(tmp_path):
     nested = '{"a":' * 100_000
     text = training_log([3.25], "json") + f"2026-01-01 | INFO | valid | {nested}\n"
     (tmp_path / "log").write_text(text)
     assert read_curve(tmp_path / "log").validation == [(100, 3.25)]
 
 
-def test_long_values_are_not_repeated_whole(experiment):
+def test_long_values_are_shortened_in_errors(experiment):
     experiment.mtn["group"] = "x" * 100_000
     assert len(refused(experiment, "`group` is 'xxx")) < 500
     experiment.mtn["group"] = "main"

@@ -1,4 +1,4 @@
-"""mtn-report --output: what is written, what of an earlier report goes, and what is said."""
+"""mtn-report --output: what it writes, what it removes of an earlier report, what it prints."""
 
 import logging
 import os
@@ -19,7 +19,7 @@ pytest.importorskip("matplotlib")
 @pytest.fixture
 def experiment(tmp_path):
     yield Experiment(tmp_path)
-    logging.disable(logging.NOTSET)  # the command is the whole process, as a rule
+    logging.disable(logging.NOTSET)  # the command assumes its own process
 
 
 def write(experiment, output="out"):
@@ -28,7 +28,7 @@ def write(experiment, output="out"):
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """Which pictures the report has, without drawing any."""
+    """Replaces the report: tests choose its pictures, and none are drawn."""
     names = list(PICTURES)
     monkeypatch.setattr(
         command,
@@ -39,7 +39,7 @@ def drawn(monkeypatch):
     return names
 
 
-def test_pictures_of_an_earlier_report_go(experiment, drawn, capfd):
+def test_pictures_of_an_earlier_report_are_removed(experiment, drawn, capfd):
     write(experiment)
     out = experiment.folder / "out"
     others = ["mine.png", "attention.png.txt", "curves.svg"]
@@ -55,7 +55,7 @@ def test_pictures_of_an_earlier_report_go(experiment, drawn, capfd):
     assert said == [f"mtn-report: removed {out}/{name}.png, of an earlier report" for name in gone]
 
 
-def test_a_report_that_fails_leaves_the_earlier_one_whole(experiment, drawn):
+def test_a_failed_report_keeps_the_earlier_one(experiment, drawn):
     write(experiment)
     out = experiment.folder / "out"
     before = sorted(path.name for path in out.iterdir())
@@ -65,7 +65,7 @@ def test_a_report_that_fails_leaves_the_earlier_one_whole(experiment, drawn):
     assert sorted(path.name for path in out.iterdir()) == before
 
 
-def test_sample_queries_are_gone_with_the_picture_that_had_them(experiment, capfd):
+def test_a_picture_with_sample_queries_is_removed(experiment, capfd):
     out = experiment.folder / "out"
     out.mkdir()
     (out / "attention.png").write_bytes(b"queries")
@@ -82,7 +82,7 @@ def test_sample_queries_are_gone_with_the_picture_that_had_them(experiment, capf
         ("x" * 300, r"cannot be written to \(File name too long\); name another --output"),
     ],
 )
-def test_where_nothing_can_be_written_is_found_before_the_work(
+def test_output_that_cannot_be_written_is_reported_before_the_work(
     experiment, monkeypatch, output, reason
 ):
     if output.startswith("/proc") and not Path("/proc/self").exists():
@@ -100,7 +100,7 @@ def test_a_folder_in_the_place_of_a_file_is_refused(experiment, monkeypatch, nam
         write(experiment)
 
 
-def test_a_folder_that_is_not_there_stays_so_until_all_is_well(experiment, monkeypatch):
+def test_a_new_folder_is_created_only_on_success(experiment, monkeypatch):
     def fail(manifest):
         assert not (experiment.folder / "new").exists()
         raise InputError("wrong", "mend it")
@@ -147,7 +147,7 @@ def test_no_input_is_overwritten(experiment, monkeypatch, name):
     assert (experiment.folder / name).read_bytes() == before
 
 
-def test_letters_that_the_font_lacks_are_told_of_once(experiment, capfd):
+def test_letters_missing_in_the_font_are_reported_once(experiment, capfd):
     write(experiment)
     assert capfd.readouterr().err == ""
     experiment.mtn["label"] = "模型"
@@ -159,7 +159,7 @@ def test_letters_that_the_font_lacks_are_told_of_once(experiment, capfd):
     assert said.count("\n") == 1
 
 
-def test_names_that_are_no_utf_8_do_not_stop_the_pages(experiment, monkeypatch):
+def test_names_that_are_not_utf_8_are_written(experiment, monkeypatch):
     text = Document("a", [Paragraph("Evaluated: mtn\udcff.")])
     monkeypatch.setattr(command, "build_document", lambda manifest: text)
     write(experiment)

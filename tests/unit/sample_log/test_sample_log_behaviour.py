@@ -1,4 +1,4 @@
-"""The law of the sample log's sessions: hand-computed cases, and what holds for every prefix."""
+"""The law of the sample log's sessions: cases computed by hand, and properties of every prefix."""
 
 import re
 from math import fsum
@@ -21,7 +21,7 @@ OPENINGS = sorted(PROCESS.first_queries())
 
 @st.composite
 def prefixes(draw, longest=7):
-    """A session that the process can issue, rare moves as likely as common ones."""
+    """A session that the process can issue; rare moves are as likely as common ones."""
     prefix = [draw(st.sampled_from(OPENINGS))]
     for _ in range(draw(st.integers(0, longest - 1))):
         prefix.append(draw(st.sampled_from(sorted(PROCESS.next_queries(prefix)))))
@@ -29,9 +29,9 @@ def prefixes(draw, longest=7):
 
 
 def test_after_one_query_by_hand():
-    """Two members, one aspect, one site: "a hotels" has these five continuations and no others."""
+    """Two members, one aspect, one site: "a hotels" has exactly these five continuations."""
     law = Behaviour(Shape(2, 1, 1)).next_queries((Query(ASPECT, 0, 0),))
-    # thread 0.48: the other member. Else: drop 2.5, generalise 1.5, switch 2, keep 2, interrupt 3
+    # Thread 0.48: the other member. Else: drop 2.5, generalise 1.5, switch 2, keep 2, interrupt 3
     other = 0.48 + 0.52 * 2 / 11
     assert law == pytest.approx(
         {
@@ -46,7 +46,7 @@ def test_after_one_query_by_hand():
 
 
 def test_aspect_is_carried_over_by_hand():
-    """ "a hotels", "b": the thread is "b hotels"; without the first query it is not known."""
+    """ "a hotels", "b": the thread is "b hotels"; without the first query it is unknown."""
     law = Behaviour(Shape(2, 1, 1)).next_queries((Query(ASPECT, 0, 0), Query(ENTITY, 1)))
     # thread 0.68: carry. Else: specify 2 + 3, generalise 1.5, compare 1, interrupt 2.5
     assert law == pytest.approx(
@@ -62,19 +62,19 @@ def test_aspect_is_carried_over_by_hand():
 @pytest.mark.parametrize(
     ("session", "expected"),
     [
-        ("london hotels | paris", "paris hotels"),  # the earlier aspect is asked again
+        ("london hotels | paris", "paris hotels"),  # repeat the earlier aspect
         ("london museums | paris", "paris museums"),
-        ("london hotels | pariss", "paris hotels"),  # corrected, and with it
-        ("pariss", "paris"),  # corrected: nothing to carry
-        ("london | paris", "london to paris"),  # compared
+        ("london hotels | pariss", "paris hotels"),  # correct the spelling and repeat it
+        ("pariss", "paris"),  # correct the spelling; no aspect to carry
+        ("london | paris", "london to paris"),  # compare
         ("london | paris | paris map", "london map"),  # come back
-        ("london map | paris map", "rome map"),  # the next alternative …
+        ("london map | paris map", "rome map"),  # the next member …
         ("london map | paris map | london hotels", "paris hotels"),
-        ("london map | paris map | rome map | barcelona map", "london hotels"),  # none is left
-        ("rome map | rome hotels", "rome flights"),  # the most popular thing …
-        ("rome flights | rome hotels", "rome map"),  # … that was not asked yet
+        ("london map | paris map | rome map | barcelona map", "london hotels"),  # … if any is left
+        ("rome map | rome hotels", "rome flights"),  # the most popular aspect …
+        ("rome flights | rome hotels", "rome map"),  # … not yet asked
         ("rome map | european cities", "barcelona map"),
-        ("rome map | rome hotels | mapquest", "rome flights"),  # the thread survives a detour
+        ("rome map | rome hotels | mapquest", "rome flights"),  # the thread goes on
         ("paris map | rome | rome map | barcelona | barcelona map", "paris to barcelona"),
     ],
 )
@@ -109,10 +109,10 @@ def test_wording():
         [],
         [""],
         ["no such query"],
-        ["mapquest"],  # nobody begins with a site
+        ["mapquest"],  # no session starts with a site
         ["london", "honda civic"],  # two families
         ["london", "london"],  # a repeat
-        ["london", "london hotels", "paris to rome"],  # nobody compares what was not met
+        ["london", "london hotels", "paris to rome"],  # comparison with a member not visited
     ],
 )
 def test_impossible_prefix_is_named(prefix):

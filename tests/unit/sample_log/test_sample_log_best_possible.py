@@ -1,4 +1,4 @@
-"""The best possible scores against enumeration of whole sessions, and against large logs."""
+"""The best possible scores, checked by enumerating whole sessions and on large logs."""
 
 from collections import Counter, defaultdict
 from math import sqrt
@@ -22,7 +22,7 @@ def best():
 
 @pytest.fixture(scope="module")
 def pairs():
-    """About 60,000 pairs of a log with a seed of its own."""
+    """About 60,000 pairs of a log with a different seed."""
     return pairs_of(sessions_of(LogWriter(seed=20060301).rows(4000)))
 
 
@@ -42,7 +42,7 @@ def tiny():
 
 
 def all_sessions(process, length):
-    """Every session of so many queries with its probability, from the law in words."""
+    """Every session of this length with its probability, from the law in words."""
     sessions = {(text,): p for text, p in process.first_queries().items()}
     for _ in range(length - 1):
         sessions = {
@@ -100,7 +100,7 @@ def test_last_query_law_agrees_with_frequencies(best, pairs):
             squares.append((counts[query] - n * p) ** 2 / (n * p * (1 - p)))
     assert len(squares) > 200
     assert max(squares) < 5**2
-    # Each square is 1 on average, with a variance of about 2.
+    # Each square has mean 1 and variance about 2.
     assert abs(sum(squares) / len(squares) - 1) < 5 * sqrt(2 / len(squares))
 
 
@@ -126,14 +126,15 @@ def test_ideal_predictors_reach_their_expectation(best, pairs, rates):
     assert abs(rates.actual_whole_session - rates.expected_whole_session) < error
     assert abs(rates.actual_last_query - rates.expected_last_query) < error
     assert abs(rates.actual_last_and_place - rates.expected_last_and_place) < error
-    # The pairs' own means are near the population's; sessions of a user are alike: wider.
+    # The means over pairs are near the population's; the bound is wider because sessions of one
+    # user are similar.
     assert best.expected_rates() == pytest.approx(
         (rates.expected_whole_session, rates.expected_last_query), abs=2 * error
     )
 
 
 def test_no_predictor_from_the_last_query_does_better(pairs, rates):
-    """Not even one that looks at the answers, beyond what it gains from looking."""
+    """Not even one fitted to the answers, apart from its gain by overfitting."""
     following = defaultdict(Counter)
     for prefix, text in pairs:
         following[prefix[-1]][text] += 1

@@ -1,4 +1,4 @@
-"""`mtn-sample-log` on the command line, good and bad values alike."""
+"""`mtn-sample-log` on the command line, with good and bad values."""
 
 import gzip
 import json
@@ -93,12 +93,13 @@ def test_bad_output(tmp_path, capsys):
     assert "missing" in error_of(capsys)
 
 
-# --- what the name of the output leads to ---------------------------------------------------------
+# --- targets of the output name
+# --------------------------------------------------------------------
 
 
 @pytest.fixture(params=["log", "log.gz"])
 def written(request, tmp_path):
-    """(name, what is to be written there)"""
+    """(name, expected content)"""
     plain = tmp_path / "elsewhere" / request.param
     plain.parent.mkdir()
     assert main(["--users", "2", "--output", str(plain)]) == 0
@@ -136,7 +137,7 @@ def test_a_pipe_is_written_into(tmp_path, written):
 
 
 def test_a_device_is_written_into(tmp_path, written):
-    """A terminal, by a link: whatever goes wrong here, no device of the system is lost."""
+    """A terminal, through a link, so that a bug cannot destroy a device of the system."""
     name, content = written
     reader, terminal = os.openpty()
     tty.setraw(terminal)
@@ -152,7 +153,7 @@ def test_a_device_is_written_into(tmp_path, written):
         os.close(descriptor)
 
 
-def test_what_is_added_to_a_file_does_not_replace_it(tmp_path, capfd):
+def test_appending_to_a_file_keeps_its_content(tmp_path, capfd):
     """`--output /dev/stdout >> log`"""
     with open(tmp_path / "log", "ab") as kept, pytest.MonkeyPatch.context() as patch:
         kept.write(b"kept")
@@ -165,7 +166,7 @@ def test_what_is_added_to_a_file_does_not_replace_it(tmp_path, capfd):
     assert (tmp_path / "log").read_bytes() == b"kept"
 
 
-def test_a_full_disk_is_one_line(tmp_path, capfd, written):
+def test_a_full_disk_is_a_one_line_error(tmp_path, capfd, written):
     if not os.path.exists("/dev/full"):
         pytest.skip("no /dev/full")
     link = tmp_path / written[0]
@@ -176,7 +177,7 @@ def test_a_full_disk_is_one_line(tmp_path, capfd, written):
     assert link.is_symlink()
 
 
-def test_help_tells_defaults(capsys):
+def test_help_shows_defaults(capsys):
     with pytest.raises(SystemExit) as stop:
         main(["--help"])
     assert stop.value.code == 0

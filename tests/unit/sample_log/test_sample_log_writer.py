@@ -1,4 +1,4 @@
-"""The log itself: format, times, determinism, and what its users do."""
+"""The log itself: format, times, determinism, and user behaviour."""
 
 import hashlib
 import os
@@ -43,8 +43,8 @@ def test_golden():
 
 
 @pytest.mark.parametrize("hash_seed", ["0", "12345"])
-def test_needs_nothing_but_python(tmp_path, hash_seed):
-    """Without site-packages, under any hash seed: the same bytes."""
+def test_needs_only_python(tmp_path, hash_seed):
+    """Without site-packages, the bytes are the same for any hash seed."""
     command = [sys.executable, "-S", "-m", "mtn_sample_log.cli", "--users", "20", "--seed", "3"]
     environment = {**os.environ, "PYTHONPATH": PYTHONPATH, "PYTHONHASHSEED": hash_seed}
     run = subprocess.run(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, check=True)
@@ -79,8 +79,8 @@ def test_order_and_gaps(rows):
     assert not [gap for gap in minutes if 15 < gap < 31], "sessions are far from ambiguous"
 
 
-def test_rows_of_all_sorts(rows):
-    """Clicks, several clicks, next pages and blanks, each a believable share."""
+def test_all_kinds_of_rows_occur(rows):
+    """Clicks, several clicks, next pages and blanks, each with a plausible share."""
     pages = [list(page) for _, page in groupby(rows, key=lambda row: row[:3])]
     clicks = Counter(sum(bool(row.url) for row in page) for page in pages)
     assert set(clicks) == {0, 1, 2, 3}
@@ -114,7 +114,7 @@ def test_frequent_words_cover_nearly_everything():
 
 
 def kind_of_move(queries):
-    """Which of the five kinds the last step of a session is, if any."""
+    """The kind of a session's last step, one of five, if any."""
     *earlier, last, following = queries
     before = [query.first for query in earlier if query.kind in (ENTITY, TYPO, ASPECT)]
     if following.kind == SITE or last.kind == SITE:
@@ -136,7 +136,7 @@ def test_all_kinds_of_moves_occur(rows, world):
 
 
 def test_users_keep_their_interests(rows, world):
-    """Two sessions of one user are far more alike than two of different users."""
+    """Sessions of the same user are far more similar than those of different users."""
     subjects = defaultdict(list)
     for session in sessions_of(rows):
         family, queries = world.read(session.queries)

@@ -1,4 +1,4 @@
-"""Progress with the time left: seldom, per kind of step, and always at the end."""
+"""Progress with the time left: at intervals, per kind of step, and always at the end."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from mtn_preprocess.commands.time_left import EVERY, TimeLeft, _rounded
 
 
 class Steps:
-    """Work whose steps take as long as the test says."""
+    """Work whose steps take the time set by the test."""
 
     def __init__(self):
         self.now, self.lines = 100.0, []
@@ -28,7 +28,7 @@ def test_not_at_every_step_but_at_the_end():
     ]
 
 
-def test_steps_of_another_name_are_timed_anew():
+def test_a_new_kind_of_step_restarts_the_timing():
     steps = Steps()
     steps("pairs", [1000.0, 1000.0], 2)
     assert steps("learners fitted", [EVERY, EVERY], 12)[2:] == [

@@ -1,4 +1,4 @@
-"""JSON files of ours that were damaged: one line with file and remedy, whatever it is."""
+"""Damaged JSON files of this project: a one-line error with file and remedy."""
 
 import pytest
 
@@ -17,7 +17,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("name", DAMAGED)
-def test_damage_is_one_line(tmp_path, name):
+def test_damage_is_a_one_line_error(tmp_path, name):
     content, reason = DAMAGED[name]
     path = tmp_path / "x.json"
     path.write_bytes(content)
@@ -26,13 +26,13 @@ def test_damage_is_one_line(tmp_path, name):
     assert "\n" not in str(error.value)
 
 
-def test_what_cannot_be_read_is_one_line(tmp_path):
+def test_unreadable_files_are_one_line_errors(tmp_path):
     for path in (tmp_path, tmp_path / "missing"):
         with pytest.raises(InputError, match=r"cannot be read \(.+\); name a file that can be"):
             read_json(path)
 
 
-def test_what_we_write_is_read(tmp_path):
+def test_our_own_files_are_read(tmp_path):
     path = tmp_path / "x.json"
     path.write_text('{"ä": [-1, 18446744073709551615, 0.5, 1e3, null, true]}', encoding="utf-8")
     assert read_json(str(path)) == {"ä": [-1, 2**64 - 1, 0.5, 1000.0, None, True]}

@@ -1,4 +1,4 @@
-"""What killed runs leave is removed by the next run for the same output, and nothing else is."""
+"""The next run for the same output removes what a killed run left, and nothing else."""
 
 import json
 import signal
@@ -19,7 +19,7 @@ from mtn_serving.kept_folder import Kind, new_folder
 
 KIND = Kind("table of counts", 1, "mtn-count-next", frozenset({"array"}))
 
-# Written by a process of its own, up to the named point; then it waits to be killed.
+# Runs in its own process up to the named point, then waits to be killed.
 WRITER = """
 import sys
 from pathlib import Path
@@ -48,7 +48,7 @@ with scratch(parent, place) as folder, written_whole(place, lambda: None) as par
 
 @contextmanager
 def writer(place, parent, point):
-    """A process that has got as far as `point`."""
+    """A process that has reached `point`."""
     command = [sys.executable, "-c", WRITER, str(place), str(parent), point]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -79,7 +79,7 @@ def place(tmp_path):
 
 
 @pytest.mark.parametrize("point", ["writing", "renaming"])
-def test_what_a_killed_run_left_is_removed(place, tmp_path, point):
+def test_leftovers_of_a_killed_run_are_removed(place, tmp_path, point):
     parent = tmp_path / "scratch"
     parent.mkdir()
     with writer(place, parent, point) as process:
@@ -93,8 +93,8 @@ def test_what_a_killed_run_left_is_removed(place, tmp_path, point):
     assert names(place.parent) == ["text"] and names(place) == ["newer"] and not names(parent)
 
 
-def test_the_only_copy_of_a_finished_folder_is_put_back(place, tmp_path):
-    """Killed between the two renames."""
+def test_the_only_copy_of_a_finished_folder_is_restored(place, tmp_path):
+    """The run was killed between the two renames."""
     with writer(place, tmp_path, "renaming") as process:
         assert not place.exists()
         process.kill()
@@ -104,7 +104,7 @@ def test_the_only_copy_of_a_finished_folder_is_put_back(place, tmp_path):
 
 
 @pytest.mark.parametrize("point", ["writing", "renaming"])
-def test_a_run_that_lives_keeps_its_folders(place, tmp_path, point):
+def test_a_running_process_keeps_its_folders(place, tmp_path, point):
     with writer(place, tmp_path, point) as process:
         before = names(place.parent), names(tmp_path)
         remove_leftovers(place)
@@ -150,7 +150,7 @@ class FailingLocks:
     LOCK_EX, LOCK_NB, flock = 2, 4, staticmethod(refused)
 
 
-def test_a_new_folder_that_was_taken_for_a_leftover(place, tmp_path, monkeypatch):
+def test_a_new_folder_mistaken_for_a_leftover(place, tmp_path, monkeypatch):
     """Another run may look between the creation of a folder and its lock."""
     lock = ownership._lock
     removals = []
@@ -166,8 +166,8 @@ def test_a_new_folder_that_was_taken_for_a_leftover(place, tmp_path, monkeypatch
     assert removals and names(place) == ["newer"] and names(place.parent) == ["text"]
 
 
-def test_many_at_once(tmp_path):
-    """No run takes the folder of another for a leftover."""
+def test_many_runs_in_parallel(tmp_path):
+    """No run mistakes the folder of another for a leftover."""
     place, errors = tmp_path / "text", []
 
     def run():
@@ -188,8 +188,8 @@ def test_many_at_once(tmp_path):
     assert not errors and not names(tmp_path)
 
 
-def test_scratch_is_also_looked_for_beside_the_output(place, tmp_path):
-    """The killed run had no --scratch, the next one has."""
+def test_scratch_beside_the_output_is_also_removed(place, tmp_path):
+    """The killed run had no --scratch, but the next one has."""
     with writer(place, place.parent, "writing") as process:
         process.kill()
         process.wait()
@@ -204,8 +204,8 @@ def leftovers_of(place):
     return [name for name in names(place.parent) if name.endswith(".partial")]
 
 
-def test_an_output_that_is_called_by_another_name(place, tmp_path):
-    """By a link to the folder it lies in."""
+def test_an_output_named_through_a_link(place, tmp_path):
+    """Through a link to its parent folder."""
     with writer(place, tmp_path, "writing") as process:
         process.kill()
         process.wait()
@@ -214,11 +214,11 @@ def test_an_output_that_is_called_by_another_name(place, tmp_path):
     assert names(tmp_path) == ["link", "out"] and names(place.parent) == ["text"]
 
 
-# --- those who write so --------------------------------------------------------------------------
+# --- users of these functions ---------------------------------------------------------------------
 
 
 def leave(place):
-    """As a killed run leaves them: nobody holds their locks."""
+    """Leave folders like a killed run: their locks are free."""
     for end in ("partial", "old"):
         folder = place.with_name(f".{place.name}.01234567.{end}")
         folder.mkdir()
@@ -232,7 +232,7 @@ def test_preparation(tmp_path):
     prepare(settings_from(flags))
     made = (output / "train.whole").stat().st_mtime_ns
     output.rename(tmp_path / ".text.01234567.old")
-    prepare(settings_from(flags))  # finds the same input and the same flags
+    prepare(settings_from(flags))  # recognises the same input and flags
     assert (output / "train.whole").read_text(encoding="utf-8").splitlines() == SESSIONS
     assert (output / "train.whole").stat().st_mtime_ns == made
     leave(output)

@@ -1,4 +1,4 @@
-"""Files that are replaced keep mode and owner; what killed writers left is removed."""
+"""Replaced files keep mode and owner; leftovers of killed writers are removed."""
 
 import os
 import subprocess
@@ -50,7 +50,7 @@ def mode(path):
 
 @pytest.mark.parametrize("kept", [0o600, 0o640, 0o666, 0o444])
 def test_the_mode_of_a_file_is_kept(tmp_path, kept):
-    """Nobody else may read it while it is being written either."""
+    """Also while it is being written, nobody else may read it."""
     path = tmp_path / "scores.json"
     path.write_text("old")
     path.chmod(kept)
@@ -76,20 +76,20 @@ def test_the_owner_of_a_file_is_kept(tmp_path):
     assert (path.stat().st_uid, path.stat().st_gid) == (1234, 2345)
 
 
-def test_what_a_killed_run_left_is_removed(tmp_path):
+def test_the_leftover_of_a_killed_run_is_removed(tmp_path):
     path = tmp_path / "log.tsv"
     for _ in range(2):
         with writer(path) as process:
             process.kill()
             process.wait()
-        assert len(names(tmp_path)) == 1  # not one more each time
+        assert len(names(tmp_path)) == 1  # leftovers do not accumulate
     write_result_file(str(tmp_path / "other.tsv"), "x")
-    assert len(names(tmp_path)) == 2  # that is another output
+    assert len(names(tmp_path)) == 2  # a different output
     check_result_file(str(path))
     assert names(tmp_path) == ["other.tsv"]
 
 
-def test_a_run_that_lives_keeps_its_file(tmp_path):
+def test_a_running_process_keeps_its_file(tmp_path):
     path = tmp_path / "log.tsv"
     with writer(path) as process:
         write_result_file(str(path), "mine")

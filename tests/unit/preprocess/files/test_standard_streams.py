@@ -1,4 +1,4 @@
-"""Standard output full or closed, standard input closed or a folder: one line of every command."""
+"""Standard output full or closed, standard input closed or a folder: one-line errors everywhere."""
 
 import os
 import sys
@@ -36,7 +36,7 @@ def folder(tmp_path):
 
 
 def error_of(command, folder, capfd):
-    """The one that the command raises, or prints itself."""
+    """The error that the command raises or prints itself."""
     main, arguments = COMMANDS[command]
     capfd.readouterr()
     try:
@@ -49,7 +49,7 @@ def error_of(command, folder, capfd):
 
 @contextmanager
 def sent_to(path):
-    """Standard output goes to this file, for a while."""
+    """Temporarily redirect standard output to this file."""
     descriptor = sys.stdout.fileno()
     kept = os.dup(descriptor)
     with open(path, "wb") as file:
@@ -80,7 +80,7 @@ def test_closed(folder, command, capfd, monkeypatch):
 
 
 def test_no_input(tmp_path, monkeypatch):
-    """mtn-suggest; mtn-evaluate has a test of its own."""
+    """For mtn-suggest; mtn-evaluate has its own test."""
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(InputError, match=r"^-: standard input is closed; "):
         list(suggest.typed_lines())
@@ -91,8 +91,8 @@ def test_no_input(tmp_path, monkeypatch):
     os.close(descriptor)
 
 
-def test_messages_never_stand_in_the_middle_of_a_line(capfd):
-    """As with `fairseq-generate … > log 2>&1`: both streams go to one file."""
+def test_messages_never_split_a_line_of_output(capfd):
+    """With `fairseq-generate … > log 2>&1`, both streams go to one file."""
     kept = os.dup(2)
     os.dup2(1, 2)
     try:

@@ -1,4 +1,4 @@
-"""Readers of what stands beside the pairs: earlier sessions, and who asked."""
+"""Readers of the files beside the pairs: earlier sessions and users."""
 
 from pathlib import Path
 
@@ -23,14 +23,14 @@ def histories(tmp_path: Path, text: str):
     return list(found)
 
 
-def test_a_line_is_split_into_earlier_sessions_and_the_one_in_progress():
+def test_a_line_is_split_into_earlier_sessions_and_the_current_one():
     assert split_history("a <q> b c <session> d") == ([["a", "b c"]], ["d"])
     assert split_history("a") == ([], ["a"])
     assert split_history("a <unit3> b <session> c <q> d") == ([["a"], ["b"]], ["c", "d"])
     assert split_history(r"a \<session> b") == ([], [r"a \<session> b"])
 
 
-def test_an_empty_query_of_a_line_stays_to_be_seen():
+def test_an_empty_query_is_kept():
     assert split_history("a <session>") == ([["a"]], [""])
     assert split_history("<q> a") == ([], ["", "a"])
 
@@ -62,7 +62,7 @@ def test_a_symbol_of_fairseq_in_a_history_is_an_error(tmp_path):
         histories(tmp_path, "a <pad>\n")
 
 
-def test_without_files_there_is_nothing_to_read(tmp_path):
+def test_missing_files_give_none(tmp_path):
     assert read_histories(str(tmp_path / "valid")) is None
     assert read_users(str(tmp_path / "valid")) is None
 
@@ -73,13 +73,13 @@ def test_users_are_numbers(tmp_path):
 
 
 @pytest.mark.parametrize("line", ["x", "", "-1", str(1 << 32)])
-def test_a_user_that_is_no_number_is_an_error_with_its_line(tmp_path, line):
+def test_an_invalid_user_is_an_error_with_its_line(tmp_path, line):
     (tmp_path / "test.user").write_text(f"0\n{line}\n")
     with pytest.raises(InputError, match=r"test\.user:2: not a number of a user"):
         list(read_users(str(tmp_path / "test")) or ())
 
 
-def test_the_past_of_pairs_is_that_of_the_file_or_else_of_the_text(tmp_path):
+def test_histories_are_from_the_file_or_else_from_the_text(tmp_path):
     pairs = [Pair("a <session> b <q> c", "d"), Pair("e", "f")]
     prefix = str(tmp_path / "test")
     assert list(histories_of(prefix, pairs)) == [[["a"]], []]

@@ -1,4 +1,4 @@
-"""The text format and its checks: what was typed never becomes a symbol, faults have a place."""
+"""The text format and its checks: typed text never becomes a symbol, and errors name the place."""
 
 import pytest
 from fairseq.data import Dictionary
@@ -30,7 +30,7 @@ from mtn_preprocess.text.text_checks import (
 
 SYMBOLS = ["<s>", "<pad>", "</s>", "<unk>", "<q>", "<session>", "<unit3>", "madeupword0001"]
 
-# What a searcher might type: anything, and often what looks like a symbol or an escape.
+# Typed words: anything, often words that look like symbols or escapes.
 typed_words = st.one_of(
     st.text(),
     st.builds(
@@ -49,7 +49,7 @@ def test_symbols_are_escaped(word):
 
 
 @pytest.mark.parametrize("word", ["q", "<Q>", "a<q>", "<q>a", "\\", "\\a", "<unit>", "madeupword"])
-def test_other_words_stay(word):
+def test_other_words_stay_unchanged(word):
     assert escape(word) == unescape(word) == word
 
 
@@ -79,7 +79,7 @@ def test_no_typed_word_is_a_symbol(text):
 
 @given(typed_queries)
 def test_a_typed_line_has_separators_and_no_other_symbol(line):
-    """What it means stays the same, and text that is escaped already is not changed."""
+    """Its meaning stays the same, and escaped text does not change."""
     safe = escape_symbols(line)
     assert find_symbol(safe) is None
     assert not set(Dictionary().symbols) & set(safe.split())
@@ -233,7 +233,7 @@ def test_missing_files(tmp_path):
 
 
 def test_numbered_lines_end_at_line_feeds_only(tmp_path):
-    """Other line ends of Unicode are part of a line, as fairseq's own tools count."""
+    """Other Unicode line ends are part of a line, as in fairseq's tools."""
     path = tmp_path / "text"
     path.write_text("a\u2028b\x0c\n\nc", encoding="utf-8")
     assert list(numbered_lines(path)) == [(1, "a\u2028b\x0c"), (2, ""), (3, "c")]
@@ -241,7 +241,7 @@ def test_numbered_lines_end_at_line_feeds_only(tmp_path):
 
 def test_a_carriage_return_within_a_line_is_refused(tmp_path):
     path = tmp_path / "train.session"
-    path.write_bytes(b"a b\r\nb\rc\n")  # one at the end of a line is an ending, as for fairseq
+    path.write_bytes(b"a b\r\nb\rc\n")  # at the end of a line it is allowed, as in fairseq
     with pytest.raises(InputError, match=r"train\.session:2: a carriage return .*`tr -d '\\r'`"):
         list(numbered_lines(path))
 

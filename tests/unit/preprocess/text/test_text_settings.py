@@ -1,4 +1,4 @@
-"""Settings of prepared text: written, read, compared; damage and differences are one line."""
+"""Settings of prepared text are written, read and compared; errors are one line."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ def test_written_and_read(tmp_path):
         (json.dumps(TextSettings(AOL, 1)._asdict()), "damaged settings of prepared text"),
     ],
 )
-def test_what_is_damaged_or_of_another_version(tmp_path, content, reason):
+def test_settings_that_are_damaged_or_of_another_version(tmp_path, content, reason):
     (tmp_path / NAME).write_text(content)
     with pytest.raises(InputError, match=reason) as error:
         read_settings(tmp_path)
@@ -43,7 +43,7 @@ def test_what_is_damaged_or_of_another_version(tmp_path, content, reason):
     assert str(error.value).endswith("; prepare the text again, and what was made from it")
 
 
-def test_parts_agree_or_are_refused():
+def test_parts_with_different_settings_are_refused():
     one, other = TextSettings(), TextSettings(SYMBOLS, mask_emails=True)
     a, b, c = map(Path, "abc")
     assert agreed_settings([]) is agreed_settings([(a, None)]) is None

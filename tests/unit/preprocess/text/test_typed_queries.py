@@ -1,4 +1,4 @@
-"""What was typed as a query: the character rule, masks, block lists; in Python and in SQL."""
+"""Typed text as a query: character rules, masks and block lists, in Python and in SQL."""
 
 import unicodedata
 
@@ -28,7 +28,7 @@ from mtn_preprocess.text.typed_queries import KEPT_SYMBOLS, QueryReader, normali
         ("cafe\u0301", "café"),
         ("<q> </s> <session>", "q s session"),
         ("a_b", "a b"),
-        ("हिन्दी गाने", "हिन्दी गाने"),  # vowel signs are marks, part of the word
+        ("हिन्दी गाने", "हिन्दी गाने"),  # vowel signs are marks and part of the word
         ("no-break\u00a0space\u2028line", "no break space line"),
         ("¿¡…", ""),
     ],
@@ -55,7 +55,7 @@ def test_character_rule(typed, expected):
         ("- ' .. + &", ""),
     ],
 )
-def test_the_rule_that_keeps_symbols(typed, expected):
+def test_the_symbols_rule(typed, expected):
     assert normalise(typed, SYMBOLS) == expected
 
 
@@ -63,7 +63,7 @@ typed_symbols = st.text("aB1é +#.'&-\u2019\u2011,@_", max_size=15)
 
 
 @given(st.one_of(st.text(), typed_symbols), st.sampled_from(CHARACTERS))
-def test_normalised_is_nfc_words_and_stays(typed, characters):
+def test_normalisation_is_idempotent_nfc_words(typed, characters):
     text = normalise(typed, characters)
     assert normalise(text, characters) == text
     assert unicodedata.is_normalized("NFC", text)
@@ -74,20 +74,20 @@ def test_normalised_is_nfc_words_and_stays(typed, characters):
 
 
 @given(st.one_of(st.text(), some_words))
-def test_without_masks_a_query_is_what_the_session_text_format_says(typed):
+def test_without_masks_a_query_is_encoded_in_the_session_text_format(typed):
     for characters in CHARACTERS:
         read = QueryReader(TextSettings(characters))
         assert read(typed) == encode_query(normalise(typed, characters))
 
 
 @given(st.one_of(st.text(), typed_symbols, some_words), st.sampled_from(CHARACTERS))
-def test_the_rules_are_those_of_the_reference(typed, characters):
+def test_character_rules_equal_the_reference(typed, characters):
     assert normalise(typed, characters) == reference_sessions.normalise(typed, characters)
 
 
 @given(st.text(alphabet="<>/qsunk\\ ", max_size=20))
-def test_what_was_typed_never_becomes_a_separator(typed):
-    """Also without the character rule, which already takes out `<` and `>`."""
+def test_typed_text_never_becomes_a_separator(typed):
+    """Also without the character rule, which already removes `<` and `>`."""
     line = encode_query(typed)
     assert not {"<q>", "<session>", "<s>", "</s>", "<unk>", "<pad>"} & set(line.split())
     assert decode_query(line) == " ".join(typed.split())
@@ -98,11 +98,11 @@ def test_what_was_typed_never_becomes_a_separator(typed):
     [
         ("call 555 1234 now", "call <number> now"),
         ("555-1234", "<number>"),
-        ("boeing 747s 4x4", "boeing 747s 4x4"),  # digits are part of these words
+        ("boeing 747s 4x4", "boeing 747s 4x4"),  # digits inside words stay
         ("٣٤ ½", "<number> ½"),
         ("write to Bob.Smith+x@mail.Example.org!", "write to <email>"),
         ("1 bob@x.org 2", "<number> <email> <number>"),
-        ("bob@home a@ @b @", "bob home a b"),  # no addresses
+        ("bob@home a@ @b @", "bob home a b"),  # not addresses
         ("a@b.c d@e.f", "<email> <email>"),
         ("<number> <email>", "number email"),
         ("madeupword0001 5", "\\madeupword0001 <number>"),
@@ -118,7 +118,7 @@ def test_one_mask_without_the_other():
 
 
 def test_masks_do_not_depend_on_the_character_rule():
-    """A telephone number is one, also where its hyphens stay."""
+    """A telephone number is a number even if its hyphens are kept."""
     read = QueryReader(TextSettings(SYMBOLS, True, True))
     assert read("call 555-1234 3.5% bob.x@y.org 4x4 .22") == "call <number> <email> 4x4 <number>"
 
@@ -143,12 +143,12 @@ def test_masks_do_not_depend_on_the_character_rule():
     ],
 )
 def test_block_list(query, blocked):
-    """Whole words and phrases, written as anyone would, and regular expressions."""
+    """Whole words and phrases in any spelling, and regular expressions."""
     entries = ["Bad", "TWO-words", "E\u0301", r"/^x\d+$/", "madeupword0001", "bad word"]
     assert block_list(entries)(query) == blocked
 
 
-def test_a_block_list_is_read_by_the_character_rule_of_the_queries():
+def test_a_block_list_uses_the_character_rule_of_the_queries():
     assert block_list(["C++"], SYMBOLS)("learn c++") and not block_list(["C++"], SYMBOLS)("c")
     assert block_list(["C++"], AOL)("learn c")
 
@@ -162,7 +162,7 @@ def test_an_empty_block_list_blocks_nothing():
 
 @pytest.fixture(scope="module")
 def read_in_sql(tmp_path_factory):
-    """Typed texts -> (query, reason), by the rows that DuckDB makes of a log."""
+    """Typed texts -> (query, reason), from the rows that DuckDB makes of a log."""
     folder = tmp_path_factory.mktemp("sql")
     path = folder / "log.tsv"
 
@@ -191,8 +191,8 @@ plain_ascii = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_si
     typed=st.lists(st.one_of(plain_ascii, some_words, some_text), min_size=1, max_size=30),
     text=st.builds(TextSettings, st.sampled_from(CHARACTERS), st.booleans(), st.booleans()),
 )
-def test_sql_reads_a_query_as_python_does(read_in_sql, typed, text):
-    """ASCII is read in SQL alone, the rest is given to Python: nobody may see a difference."""
+def test_sql_and_python_read_queries_alike(read_in_sql, typed, text):
+    """SQL reads ASCII and passes the rest to Python, without any visible difference."""
     reader = QueryReader(text)
     for each, (query, _) in zip(typed, read_in_sql(typed, Rules(**text._asdict()))):
         blank = each.strip(" ") in ("", "-")
@@ -200,7 +200,7 @@ def test_sql_reads_a_query_as_python_does(read_in_sql, typed, text):
 
 
 def test_ascii_is_read_without_python(read_in_sql, monkeypatch):
-    """Python a row would take longer than all the rest."""
+    """Calling Python for each row would take longer than everything else."""
 
     def fail(self, typed):
         raise AssertionError(f"{typed!r} was given to Python")

@@ -1,4 +1,4 @@
-"""Word pieces on fairseq's side: there and back, the --bpe, the dictionary and the task."""
+"""Word pieces in fairseq: encoding and decoding, the --bpe, the dictionary and the task."""
 
 import io
 
@@ -46,7 +46,7 @@ def encode(model):
     return PieceEncoder(model)
 
 
-# --- there and back -------------------------------------------------------------------------------
+# --- encoding and decoding ------------------------------------------------------------------------
 
 
 def test_example(encode):
@@ -65,7 +65,7 @@ def test_example(encode):
     )
 
 
-# Anything but spaces and the sign itself, mostly letters of which the model knows some.
+# Anything except spaces and the word mark, mostly letters that the model partly knows.
 typed_words = st.one_of(
     st.text("flightsbo<q>\\_0", min_size=1),
     st.text(st.characters(blacklist_categories=["Z", "C"], blacklist_characters="▁"), min_size=1),
@@ -78,8 +78,8 @@ queries = st.lists(typed_words, min_size=1, max_size=5).map(
 
 
 @given(st.data())
-def test_what_was_cut_is_glued_again(encode, data):
-    """Sessions of any level: decoding gives the text back, and no symbol was added or lost."""
+def test_decoding_restores_the_text(encode, data):
+    """Sessions of any level: decoding restores the text, and no symbol is added or lost."""
     text = data.draw(queries)
     for separator, query in data.draw(
         st.lists(st.tuples(st.sampled_from(["<q>", "<session>", "<unit3>"]), queries), max_size=3)
@@ -94,7 +94,7 @@ def test_what_was_cut_is_glued_again(encode, data):
 
 
 def units(line):
-    """The queries of a line, by its separators."""
+    """The queries of a line, split at the separators."""
     queries = [[]]
     for token in line.split():
         if is_separator(token):
@@ -105,8 +105,8 @@ def units(line):
 
 
 @pytest.mark.parametrize("symbol", SYMBOLS)
-def test_a_piece_is_no_symbol(tmp_path, symbol):
-    """The characters that a model does not know stay together: here all of a symbol's."""
+def test_a_piece_is_never_a_symbol(tmp_path, symbol):
+    """Unknown characters stay together: here all characters of a symbol."""
     encode = PieceEncoder(write_model(tmp_path / MODEL, {"b": 9, "bb": 9}, 5))
     assert symbol not in encode("b" + symbol).split()
     assert "\\" + symbol in encode("b" + symbol).split()
@@ -116,15 +116,15 @@ def test_a_piece_is_no_symbol(tmp_path, symbol):
 @pytest.mark.parametrize(
     ("pieces", "words"),
     [
-        ("s ▁hotel s", "s hotels"),  # what a half-trained model may suggest
+        ("s ▁hotel s", "s hotels"),  # an undertrained model may suggest this
         ("▁ ▁ ▁paris ▁", "paris"),
         ("▁paris <q> s <q> <q> ▁x", "paris <q> s <q> <q> x"),
         ("▁flig <unk> s ▁ <<unk>>", "flig<unk>s <<unk>>"),
-        ("cheap flights <q> paris", "cheap flights <q> paris"),  # plain text stays
+        ("cheap flights <q> paris", "cheap flights <q> paris"),  # words stay unchanged
         ("", ""),
     ],
 )
-def test_any_tokens_have_a_plain_form(pieces, words):
+def test_any_tokens_can_be_decoded(pieces, words):
     assert decode_pieces(pieces) == words
 
 
@@ -140,7 +140,7 @@ def test_a_bad_model_is_refused(tmp_path, content):
 # --- the --bpe ------------------------------------------------------------------------------------
 
 
-def test_bpe_by_its_name(model, encode):
+def test_bpe_by_name(model, encode):
     parser = options.get_interactive_generation_parser()
     flags = ["--bpe", "session_sentencepiece", "--sentencepiece-model", str(model), "some/folder"]
     bpe = encoders.build_bpe(options.parse_args_and_arch(parser, flags))
@@ -148,25 +148,25 @@ def test_bpe_by_its_name(model, encode):
     assert bpe.decode("▁flight s <q> ▁paris") == "flights <q> paris"
 
 
-def test_bpe_leaves_prepared_text_alone(model):
+def test_bpe_keeps_prepared_text(model):
     bpe = SessionSentencepiece(SessionSentencepieceConfig(sentencepiece_model=str(model)))
     assert bpe.encode("▁flight s <q> ▁p aris") == "▁flight s <q> ▁p aris"
 
 
 @pytest.mark.parametrize("symbol", ["<s>", "<pad>", "</s>", "<unk>", "madeupword0001"])
-def test_bpe_cuts_typed_symbols_as_prepared_text_has_them(model, encode, symbol):
+def test_bpe_encodes_typed_symbols_like_prepared_text(model, encode, symbol):
     bpe = SessionSentencepiece(SessionSentencepieceConfig(sentencepiece_model=str(model)))
     typed = bpe.encode(f"\ufeffbob {symbol}\0 <q> bob")
     assert typed == encode(rf"bob \{symbol} <q> bob") == bpe.encode(rf"bob \{symbol} <q> bob")
 
 
-def test_long_words_are_not_kept(model):
+def test_long_words_are_not_cached(model):
     encoder = PieceEncoder(model)
     assert decode_pieces(encoder(f"bob {'bob' * 50} bob")) == f"bob {'bob' * 50} bob"
     assert encoder._cut_once.cache_info().currsize == 1
 
 
-def test_bpe_without_a_model_decodes_only():
+def test_bpe_without_a_model_only_decodes():
     bpe = SessionSentencepiece(SessionSentencepieceConfig())
     assert bpe.decode("▁flight s") == "flights"
     assert bpe.encode("▁flight s") == "▁flight s"
@@ -179,7 +179,7 @@ def test_bpe_without_a_model_decodes_only():
 
 @pytest.fixture
 def text(tmp_path, model, encode):
-    """A training split in pieces; the paths that fairseq-preprocess passes on."""
+    """A training split in pieces; returns the paths that fairseq-preprocess passes on."""
     folder = tmp_path / "text"
     folder.mkdir()
     (folder / MODEL).write_bytes(model.read_bytes())
@@ -192,13 +192,13 @@ def text(tmp_path, model, encode):
     return [str(folder / "train.session"), str(folder / "train.next")]
 
 
-def test_text_in_pieces_is_good_text(text):
+def test_text_in_pieces_passes_the_checks(text):
     assert check_pairs(text[0][: -len(".session")]) == 1
 
 
 @pytest.mark.parametrize("threshold", [0, 8])
 def test_every_piece_is_in_the_dictionary(text, encode, tmp_path, threshold):
-    """Or else `london`, which no training text has, would be <unk>, though all its letters are."""
+    """Else `london`, not in the training text, would be <unk> although its letters are known."""
     dictionary = build_session_dictionary(text, 1, threshold, -1, 8)
     assert (dictionary.index("<q>"), dictionary.index("<session>")) == (4, 5)
     line = encode("london hotels <q> bob")
@@ -214,7 +214,7 @@ def test_the_model_is_saved_beside_the_dictionary(text, tmp_path, model):
     assert (tmp_path / MODEL).read_bytes() == model.read_bytes()
 
 
-def test_a_model_beside_plain_words_is_none_of_theirs(text, tmp_path):
+def test_a_model_beside_text_in_words_is_ignored(text, tmp_path):
     for path in map(str, (*text, text[0].replace(".session", ".whole"))):
         with open(path, "w", encoding="utf-8") as file:
             file.write("flights\n")
@@ -254,7 +254,7 @@ def test_the_task_decodes_without_the_model(data):
     assert task.build_bpe(args).decode("▁flight s") == "flights"
 
 
-def test_the_task_obeys_a_bpe_that_was_asked_for(data, model, tmp_path):
+def test_the_task_uses_the_requested_bpe(data, model, tmp_path):
     other = write_model(tmp_path / "other.model", WORDS, 19)
     flags = ["--bpe", "session_sentencepiece", "--sentencepiece-model", str(other)]
     task, args = make_task(data, *flags)
@@ -262,14 +262,14 @@ def test_the_task_obeys_a_bpe_that_was_asked_for(data, model, tmp_path):
     assert PieceEncoder(other)("hotels") != PieceEncoder(model)("hotels")
 
 
-def test_the_task_refuses_a_bpe_that_cuts_separators(data, model):
+def test_the_task_refuses_a_bpe_that_splits_separators(data, model):
     flags = ["--bpe", "sentencepiece", "--sentencepiece-model", str(model)]
     task, args = make_task(data, *flags)
     with pytest.raises(InputError, match="does not keep <q>"):
         task.build_bpe(args)
 
 
-def test_words_have_no_bpe(tmp_path):
+def test_text_in_words_has_no_bpe(tmp_path):
     dictionary = Dictionary()
     for word in ("<q>", "<session>", "flights"):
         dictionary.add_symbol(word)
