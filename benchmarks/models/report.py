@@ -38,16 +38,21 @@ STYLES = {
     STOCK_LSTM: ("#999999", "x"),
     HLSTM: ("#E69F00", "P"),
 }
-SPEED_HEADS = ("pairs/s", "× stock transformer", "the cleverer way is × as fast")
+SPEED_HEADS = ("pairs/s", "× stock transformer", "× gained by the optimised version")
 
 
 def write_report(results: Dict[str, Any], folder: Path) -> None:
     """Write tables.md, speed.png and growth.png, from the parts that were measured."""
     text = []
     if "training" in results:
-        text += ["## Training: pairs a second", "", training_table(results["training"]), ""]
+        text += ["## Training: pairs per second", "", training_table(results["training"]), ""]
     if "decoding" in results:
-        text += ["## Decoding, beam 5: pairs a second", "", decoding_table(results["decoding"]), ""]
+        text += [
+            "## Decoding, beam 5: pairs per second",
+            "",
+            decoding_table(results["decoding"]),
+            "",
+        ]
     if "copying" in results:
         text += ["## Time with --copy-attention", "", copying_table(results["copying"]), ""]
     if "growth" in results:
@@ -69,7 +74,7 @@ def write_report(results: Dict[str, Any], folder: Path) -> None:
 
 def training_table(rows: Rows) -> str:
     body = [
-        [f"{row['at']:,}", row["system"], _parameters(row), *_speed(row), _earned(row, rows)]
+        [f"{row['at']:,}", row["system"], _parameters(row), *_speed(row), _gain(row, rows)]
         for row in sorted(rows, key=lambda row: row["at"])
     ]
     return _table(["words", "system", "parameters", *SPEED_HEADS], body)
@@ -80,21 +85,21 @@ def decoding_table(rows: Rows) -> str:
         [
             *(f"{row['words']:,}", row["batch"], row["system"], _parameters(row)),
             *_speed(row),
-            _earned(row, rows),
+            _gain(row, rows),
         ]
         for row in rows
     ]
-    return _table(["words", "sessions at once", "system", "parameters", *SPEED_HEADS], body)
+    return _table(["words", "sessions per batch", "system", "parameters", *SPEED_HEADS], body)
 
 
-def _earned(row: Dict[str, Any], rows: Rows) -> str:
+def _gain(row: Dict[str, Any], rows: Rows) -> str:
     """The speed-up of the optimised version of the same model."""
     if row["system"] not in PLAINER_THAN:
         return ""
     same = {**row, "system": PLAINER_THAN[row["system"]]}
     places = [key for key in ("at", "words", "batch", "system") if key in row]
-    cleverer = next(other for other in rows if all(other[key] == same[key] for key in places))
-    return f"{cleverer['ratio'] / row['ratio']:.2f}"
+    optimised = next(other for other in rows if all(other[key] == same[key] for key in places))
+    return f"{optimised['ratio'] / row['ratio']:.2f}"
 
 
 def copying_table(rows: Rows) -> str:
@@ -120,8 +125,8 @@ def growth_table(what: str, rows: Rows) -> str:
         cost = {row["system"]: _cost(row) for row in rows if row["at"] == value}
         label = f"{value:,}" if isinstance(value, int) else value
         body.append([label, *(f"{cost[system]:.2f}" for system in systems)])
-    heads = {"queries": "queries a session", "words": "words", "levels": "layers of each level"}
-    return _table([heads[what], *(f"{system}, ms a target" for system in systems)], body)
+    heads = {"queries": "queries per session", "words": "words", "levels": "layers per level"}
+    return _table([heads[what], *(f"{system}, ms per target" for system in systems)], body)
 
 
 def memory_table(rows: Rows) -> str:
@@ -156,7 +161,7 @@ def shares_table(rows: Rows) -> str:
 
 
 def draw_speed(results: Dict[str, Any], path: Path) -> None:
-    """The speed relative to the stock Transformer, for each size."""
+    """The speed (stock Transformer = 1), for each size."""
     plt = _pyplot()
     panels = [("training", "at", results["training"])]
     for batch, title in ((64, "decoding, 64 at once"), (1, "decoding, one at a time")):
@@ -176,7 +181,7 @@ def draw_speed(results: Dict[str, Any], path: Path) -> None:
         axis.axhline(1, color=STYLES[STOCK][0], linewidth=1.2)
         axis.set_xticks(range(len(sizes)), [f"{size:,} words" for size in sizes], fontsize=8)
         axis.set_title(title, fontsize=10)
-    axes[0].set_ylabel("times the stock Transformer")
+    axes[0].set_ylabel("speed (stock Transformer = 1)")
     handles = {
         label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels())
     }
@@ -189,7 +194,7 @@ def draw_speed(results: Dict[str, Any], path: Path) -> None:
 def draw_growth(growth: Dict[str, Rows], path: Path) -> None:
     plt = _pyplot()
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.8))
-    labels = {"queries": "queries a session", "words": "words in the vocabulary"}
+    labels = {"queries": "queries per session", "words": "words in the vocabulary"}
     for axis, (what, rows) in zip(axes, growth.items()):
         for system in _values(rows, "system"):
             mine = [row for row in rows if row["system"] == system]
@@ -198,7 +203,7 @@ def draw_growth(growth: Dict[str, Rows], path: Path) -> None:
             costs = [_cost(row) for row in mine]
             axis.plot(places, costs, color=colour, marker=marker, label=system)
         if what == "levels":
-            axis.set_xlabel("Transformer layers of each level")
+            axis.set_xlabel("Transformer layers per level")
         else:
             axis.set_xscale("log", base=2 if what == "queries" else 10)
             axis.set_xticks(_values(rows, "at"), [f"{v:,}" for v in _values(rows, "at")])
@@ -206,7 +211,7 @@ def draw_growth(growth: Dict[str, Rows], path: Path) -> None:
             axis.set_xlabel(labels[what])
         axis.set_ylim(0, 1.08 * max(map(_cost, rows)))
         axis.legend(fontsize=8, frameon=False)
-    axes[0].set_ylabel("training, milliseconds a target")
+    axes[0].set_ylabel("training, milliseconds per target")
     figure.tight_layout()
     figure.savefig(path, dpi=130)
     plt.close(figure)
