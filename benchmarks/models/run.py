@@ -296,8 +296,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parts = ["training", "decoding", "copying", "growth", "memory", "peak", "shares"]
-    parser.add_argument("--only", default=",".join(parts), help="parts, of %(default)s")
-    parser.add_argument("--rounds", type=int, default=7, help="turns of each system")
+    parser.add_argument("--only", default=",".join(parts), help="parts (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=7, help="turns per system (%(default)s)")
     parser.add_argument("--output", type=Path, default=HERE, help="folder for the results")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")

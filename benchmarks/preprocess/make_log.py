@@ -33,7 +33,7 @@ def make_part(folder: Path, number: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Write a made-up log of the AOL log's size.")
+    parser = argparse.ArgumentParser(description="Write a synthetic log of the AOL log's size.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--parts", type=int, default=PARTS, metavar="N", help="only the first N")
     args = parser.parse_args()

@@ -80,7 +80,7 @@ class Benchmark:
         """The alternatives on the same rows: pandas, and Spark if installed and fast enough."""
         self._prepare(PANDAS, rows, str(HERE / "pandas_sessions.py"), str(log))
         if not find_spec("pyspark"):
-            print("Spark is not installed, and not measured")
+            print("Spark is not installed, so it is not measured")
             return
         flags = ["--engine", "spark", "--spark-master", f"local[{CORES}]"]
         try:
@@ -154,15 +154,15 @@ def main() -> int:
     )
     add = parser.add_argument
     add("--rows-millions", type=_sizes, default="1,2,4,9,18,36", metavar="N,…", help="log sizes")
-    add("--log", type=Path, metavar="FOLDER", help="the log; made in the output if not said")
+    add("--log", type=Path, metavar="FOLDER", help="the log; made in --output if missing")
     add("--output", type=Path, default=Path("runs/bench-preprocess"), metavar="FOLDER", help="all")
-    add("--repeats", type=int, default=1, metavar="N", help="of each run; the fastest counts")
+    add("--repeats", type=int, default=1, metavar="N", help="repeats per run; the fastest counts")
     args = parser.parse_args()
     sizes, output = args.rows_millions, args.output.absolute()
     _use_cores(CORES)
     if not args.log:
         parts = ceil(sizes[-1] / ROWS_OF_PART)
-        print(f"making the log, {parts} files of it, if they are not there: a minute for two files")
+        print(f"making missing files of the log, {parts} in all: about a minute for two files")
         maker = [sys.executable, str(HERE / "make_log.py"), str(output / "log")]
         subprocess.run([*maker, "--parts", str(parts)], check=True)
     benchmark = Benchmark(args.log or output / "log", output / "work")

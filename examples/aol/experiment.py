@@ -62,12 +62,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("folder", type=Path, help="holds user-ct-test-collection-*.txt or .txt.gz")
-    add("--output", type=Path, default=Path("runs/aol"), help="folder (%(default)s)")
-    add("--seeds", type=int, default=1, help="of each model (%(default)s)")
-    add("--epochs", type=int, default=5, help="of each model (%(default)s)")
-    add("--at-once", type=int, default=1, help="parts at the same time (%(default)s)")
-    add("--dry-run", action="store_true", help="print the commands and do nothing")
+    add("folder", type=Path, help="folder with user-ct-test-collection-*.txt or .txt.gz")
+    add("--output", type=Path, default=Path("runs/aol"), help="folder to write (%(default)s)")
+    add("--seeds", type=int, default=1, help="seeds per model (%(default)s)")
+    add("--epochs", type=int, default=5, help="epochs per training (%(default)s)")
+    add("--at-once", type=int, default=1, help="parts to run in parallel (%(default)s)")
+    add("--dry-run", action="store_true", help="print the commands without running them")
     args = parser.parse_args()
     logs = sorted(
         log

@@ -111,13 +111,13 @@ def parse_args() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("log", type=Path, help="what users_to_log.py wrote")
-    add("--work", type=Path, default=Path("runs/aol_models"), help="folder (%(default)s)")
-    add("--data", nargs="+", choices=DATA, default=list(DATA), metavar="DATA", help="which (all)")
+    add("log", type=Path, help="output of users_to_log.py")
+    add("--work", type=Path, default=Path("runs/aol_models"), help="folder to write (%(default)s)")
+    add("--data", nargs="+", choices=DATA, default=list(DATA), metavar="DATA", help="(all)")
     add("--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS, metavar="NAME", help="(all)")
-    add("--seeds", nargs="+", type=int, default=[1, 2, 3], metavar="SEED", help="(1 2 3)")
+    add("--seeds", nargs="+", type=int, default=[1, 2, 3], metavar="SEED", help="seeds (1 2 3)")
     add("--updates", type=int, default=UPDATES, help="of the flat Transformer (%(default)s)")
-    add("--dry-run", action="store_true", help="print the missing commands and do nothing")
+    add("--dry-run", action="store_true", help="print the missing commands without running them")
     return parser.parse_args()
 
 

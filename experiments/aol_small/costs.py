@@ -25,8 +25,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folder", type=Path, help="of the experiment")
-    parser.add_argument("--width", type=int, choices=SIZES, default=64, help="of the models")
+    parser.add_argument("folder", type=Path, help="folder of the experiment")
+    parser.add_argument("--width", type=int, choices=SIZES, default=64, help="channels")
     args = parser.parse_args()
     torch.set_num_threads(1)
     compared = systems(SIZES[args.width])

@@ -255,57 +255,57 @@ def flags() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("log", type=Path, help="what users_to_log.py wrote")
-    add("--output", type=Path, default=Path("runs/aol_small"), help="folder (%(default)s)")
-    add("--seeds", type=int, default=3, help="of each model (%(default)s)")
+    add("log", type=Path, help="output of users_to_log.py")
+    add("--output", type=Path, default=Path("runs/aol_small"), help="folder to write (%(default)s)")
+    add("--seeds", type=int, default=3, help="seeds per model (%(default)s)")
     add(
         "--split-seed",
         type=int,
         default=_SPLIT_SEED,
         metavar="S",
-        help="of the split into training, validation and test (%(default)s); another one shows "
-        "whether what was found on the first holds, with settings that were chosen there",
+        help="seed of the split into training, validation and test (%(default)s); with another "
+        "seed and --settings, shows whether the results of the first split hold",
     )
     add(
         "--width",
         type=int,
         choices=SIZES,
         default=64,
-        help="channels of a word; the wider models train longer (%(default)s)",
+        help="channels of the models; wider models train longer (%(default)s)",
     )
     add(
         "--systems",
         metavar="NAME,NAME",
         type=names,
-        help=f"which models to compare: {', '.join(systems(SIZES[64]))} (all)",
+        help=f"models to compare: {', '.join(systems(SIZES[64]))} (all)",
     )
     updates = ", ".join(f"{size.updates} for {width} channels" for width, size in SIZES.items())
-    add("--updates", type=int, help=f"of the flat Transformer ({updates})")
-    add("--rate-updates", type=int, default=300, help="of its tries of a rate (%(default)s)")
+    add("--updates", type=int, help=f"updates of the flat Transformer ({updates})")
+    add("--rate-updates", type=int, default=300, help="updates per tried rate (%(default)s)")
     add(
         "--settings",
         type=Path,
-        help=f"a file like {CHOSEN} of an earlier run: learning rates and dropouts are those, and "
-        "none are tried",
+        help=f"{CHOSEN} of an earlier run: use its learning rates and dropouts instead of "
+        "searching them",
     )
-    add("--pecos", metavar="PYTHON", default="", help="a Python with libpecos: the rival, too")
+    add("--pecos", metavar="PYTHON", default="", help="a Python with libpecos: also run the rival")
     add(
         "--lists",
         metavar="NAME,NAME",
         type=names,
         default=list(SUGGESTERS),
-        help=f"which lists from all sources to make: {', '.join(SUGGESTERS)} (all)",
+        help=f"lists from all sources to make: {', '.join(SUGGESTERS)} (all)",
     )
     add(
         "--sample-lines",
         metavar="N,N",
         type=line_numbers,
         default=[],
-        help="lines of words/text/test whose suggestions the report shows (none): they are "
-        "people's queries, so look at them first",
+        help="lines of words/text/test whose suggestions the report shows (none); these are real "
+        "queries: check them first",
     )
-    add("--at-once", type=int, default=2, help="parts at the same time, a core each (%(default)s)")
-    add("--dry-run", action="store_true", help="print the commands and do nothing")
+    add("--at-once", type=int, default=2, help="parallel parts, one core each (%(default)s)")
+    add("--dry-run", action="store_true", help="print the commands without running them")
     return parser
 
 

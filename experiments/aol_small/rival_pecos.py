@@ -148,12 +148,14 @@ def main() -> None:
     )
     parser.add_argument("--train", metavar="PREFIX", required=True, help="PREFIX.session, .next")
     parser.add_argument("--test", metavar="PREFIX", required=True, help="the pairs to answer")
-    parser.add_argument("--nbest", type=int, default=10, metavar="N", help="at most (%(default)s)")
+    parser.add_argument(
+        "--nbest", type=int, default=10, metavar="N", help="list length (%(default)s)"
+    )
     parser.add_argument(
         "--rows",
         choices=["pairs", "queries"],
         default="pairs",
-        help="pairs: a pair that comes often counts often; queries: once (%(default)s)",
+        help="pairs: repeated pairs count repeatedly; queries: once (%(default)s)",
     )
     parser.add_argument(
         "--features", choices=FEATURES, default="bigrams", help="of the last query (%(default)s)"
@@ -162,10 +164,10 @@ def main() -> None:
         "--label-features",
         choices=["text", "pifa"],
         default="text",
-        help="what the next queries are clustered by (%(default)s)",
+        help="features for clustering the next queries (%(default)s)",
     )
-    parser.add_argument("--beam", type=int, default=50, help="of the search (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of the clusters (%(default)s)")
+    parser.add_argument("--beam", type=int, default=50, help="beam of the search (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the clustering (%(default)s)")
     args = parser.parse_args()
     if args.nbest < 1:
         parser.error("--nbest must be at least 1")
