@@ -44,7 +44,7 @@ def peak_gib(work: Callable[[], None]) -> float:
     """Peak resident memory of a process that does only this work."""
     context = multiprocessing.get_context("spawn")
     receive, send = context.Pipe(duplex=False)
-    process = context.Process(target=_tell_peak, args=(work, send))
+    process = context.Process(target=_send_peak, args=(work, send))
     process.start()
     send.close()
     peak = receive.recv()
@@ -52,7 +52,7 @@ def peak_gib(work: Callable[[], None]) -> float:
     return peak
 
 
-def _tell_peak(work: Callable[[], None], send: multiprocessing.connection.Connection) -> None:
+def _send_peak(work: Callable[[], None], send: multiprocessing.connection.Connection) -> None:
     work()
     # Not `getrusage`, whose peak includes that of the parent process.
     status = Path("/proc/self/status").read_text()

@@ -180,8 +180,8 @@ class Benchmark:
                         {
                             "words": words,
                             "system": system,
-                            "training": peak_gib(partial(_train_a_little, data, flags)),
-                            "decoding": peak_gib(partial(_answer_a_little, data, flags)),
+                            "training": peak_gib(partial(_train_some, data, flags)),
+                            "decoding": peak_gib(partial(_decode_some, data, flags)),
                         }
                     )
                     print(found[-1], flush=True)
@@ -266,13 +266,13 @@ def _corpus(shape: Shape, sessions: int = 0) -> Iterator[Path]:
         yield write_corpus(Path(folder) / "data-bin", shape, count)
 
 
-def _train_a_little(data: Path, flags: List[str]) -> None:
+def _train_some(data: Path, flags: List[str]) -> None:
     worker = Training(data, flags)
     for _ in range(3):
         worker.step()
 
 
-def _answer_a_little(data: Path, flags: List[str]) -> None:
+def _decode_some(data: Path, flags: List[str]) -> None:
     worker = Decoding(data, flags, batch=64)
     for _ in range(3):
         worker.step()

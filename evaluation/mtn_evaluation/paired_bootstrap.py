@@ -116,7 +116,7 @@ def _difference(figure: str, difference: float, drawn: np.ndarray) -> Difference
     low, high = np.percentile(drawn, [beyond, 100 - beyond])
     sizes = np.abs(drawn)
     # As in sacrebleu: how often chance alone makes a difference of this size, with this test set
-    # counted as one such case. Without any difference that would give the smallest possible p.
+    # counted as one such case. With no difference at all, this would give the smallest possible p.
     by_chance = int((sizes - sizes.mean() > abs(difference)).sum())
     p = (by_chance + 1) / (len(drawn) + 1) if difference else 1.0
     return Difference(figure, float(difference), float(low), float(high), p)

@@ -15,8 +15,8 @@ from .generate_log import Suggestions
 from .unknown_words import RawText
 
 ORDERS = (1, 2, 3, 4)
-_RANKS_FROM = 2 + 2 * len(ORDERS)  # after both lengths, matches and n-grams
-_CACHED = 1 << 18  # pairs of queries
+_EXACT_COLUMN = 2 + 2 * len(ORDERS)  # after both lengths, matches and n-grams
+_CACHE_SIZE = 1 << 18  # pairs of queries
 
 # The preparation has tokenised the text, so no tokenizer. No smoothing: if no n-gram of some order
 # matches, that precision and BLEU are 0.
@@ -29,7 +29,7 @@ def signature() -> str:
     return str(_BLEU.get_signature())
 
 
-@lru_cache(_CACHED)
+@lru_cache(_CACHE_SIZE)
 def ngram_counts(suggestion: str, next_query: str) -> Tuple[int, ...]:
     """Lengths of suggestion and next query, matching n-grams and n-grams per order in ORDERS."""
     bleu = _BLEU.corpus_score([suggestion], [[next_query]])
@@ -56,25 +56,25 @@ def pair_rows(
 
     If lists ended at `nbest`, later ranks are unknown: nan, also in the figures.
     """
-    rows = np.empty((len(next_queries), _RANKS_FROM + 1 + 2 * len(at)))
+    rows = np.empty((len(next_queries), _EXACT_COLUMN + 1 + 2 * len(at)))
     for row, suggestions, next_query in zip(rows, ranked, next_queries):
-        row[:_RANKS_FROM] = ngram_counts(suggestions[0], next_query)
+        row[:_EXACT_COLUMN] = ngram_counts(suggestions[0], next_query)
         rank = rank_of(next_query, suggestions)
-        row[_RANKS_FROM] = rank == 1
-        row[_RANKS_FROM + 1 :: 2] = [1 / rank if rank and rank <= k else 0 for k in at]
-        row[_RANKS_FROM + 2 :: 2] = [bool(rank and rank <= k) for k in at]
+        row[_EXACT_COLUMN] = rank == 1
+        row[_EXACT_COLUMN + 1 :: 2] = [1 / rank if rank and rank <= k else 0 for k in at]
+        row[_EXACT_COLUMN + 2 :: 2] = [bool(rank and rank <= k) for k in at]
     for i, k in enumerate(at):
         if nbest is not None and k > nbest:
-            rows[:, _RANKS_FROM + 1 + 2 * i : _RANKS_FROM + 3 + 2 * i] = np.nan
+            rows[:, _EXACT_COLUMN + 1 + 2 * i : _EXACT_COLUMN + 3 + 2 * i] = np.nan
     return rows
 
 
 def figures(totals: np.ndarray, pairs: int, at: Sequence[int]) -> Dict[str, float]:
     """Figures in percent (`length` in words) from the sum of the rows of some pairs."""
-    counts = totals[:_RANKS_FROM]
+    counts = totals[:_EXACT_COLUMN]
     matches, ngrams = counts[2:].reshape(2, len(ORDERS)).tolist()
     bleu = BLEU.compute_bleu(matches, ngrams, int(counts[0]), int(counts[1]), smooth_method="none")
-    exact, *ranks = (100 / pairs * totals[_RANKS_FROM:]).tolist()
+    exact, *ranks = (100 / pairs * totals[_EXACT_COLUMN:]).tolist()
     return {
         "exact": exact,
         **{f"hit@{k}": hit for k, hit in zip(at, ranks[1::2])},

@@ -26,7 +26,7 @@ from mtn_preprocess.errors import InputError
 
 CHOSEN = "settings.json"  # learning rate and dropout of each system
 _SPLIT_SEED = 1
-_SEEN = 5  # words seen less often in training are unknown
+_MIN_COUNT = 5  # words seen less often in training are unknown
 _BEAM_OF = "mtn-copying"  # the model in the lists from all sources
 
 
@@ -342,7 +342,7 @@ def main() -> None:
         about=f"1000 users; seeds: {args.seeds}; seed of the split: {args.split_seed}. All models "
         f"train for the time of {updates} updates of the flat Transformer, of about 82 pairs, "
         "drawn at random, by what an update of each was measured to cost at 64 channels. "
-        f"{how_chosen} Models know words seen at least {_SEEN} times in training.",
+        f"{how_chosen} Models know words seen at least {_MIN_COUNT} times in training.",
         systems={name: every[name] for name in every if name in chosen},
         suggesters={name: SUGGESTERS[name] for name in args.lists},
         beam_of=_BEAM_OF,
@@ -354,7 +354,7 @@ def main() -> None:
         generation="--cpu --batch-size 64",
         # The log has few sessions, so the test gets a larger share.
         preparation=["--split 80,10,10", f"--seed {args.split_seed}"],
-        threshold=_SEEN,
+        threshold=_MIN_COUNT,
         pieces=4000,
         seeds=args.seeds,
         checkpoint=size.checkpoint,

@@ -47,7 +47,7 @@ class Models:
         # Overfitting shows late, so each dropout needs a whole training; the best one is kept. The
         # choice is by BLEU: with dropout the loss was lower, but so was BLEU.
         tries = {
-            (name, settings): self._search(name, settings)
+            (name, settings): self._dropout_try(name, settings)
             for name, losses in tried.items()
             for settings in self._dropouts(_best(name, losses))
         }
@@ -70,10 +70,10 @@ class Models:
                 return losses
             losses.update({settings: part.loss() for settings, part in tries.items()})
 
-    def _search(self, name: str, settings: Settings) -> Part:
+    def _dropout_try(self, name: str, settings: Settings) -> Part:
         """A trained model's suggestions for the validation text."""
         training = self.training(name, settings, seed=1)
-        ask = f"{self._ask(name, training)} --gen-subset valid"
+        ask = f"{self._generate_command(name, training)} --gen-subset valid"
         folder = self.output / "dropouts" / f"{name}-{settings.name}"
         return Part(folder, [("generate", ask)], after=training)
 
@@ -91,7 +91,7 @@ class Models:
     def answers(self, name: str, settings: Settings, seed: int) -> Part:
         """A trained model's suggestions for the test, and the scores of the real next queries."""
         training = self.training(name, settings, seed)
-        ask = self._ask(name, training)
+        ask = self._generate_command(name, training)
         return Part(
             self.output / "answers" / f"{name}-{seed}",
             [
@@ -103,7 +103,7 @@ class Models:
             after=training,
         )
 
-    def _ask(self, name: str, training: Training) -> str:
+    def _generate_command(self, name: str, training: Training) -> str:
         return (
             f"fairseq-generate {self._data(name)} {PLUGIN}"
             f" --path {training.checkpoint}"

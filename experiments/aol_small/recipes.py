@@ -19,7 +19,7 @@ BEAM = 10
 
 RATES = (0.004, 0.008)  # then halved or doubled as long as the last one is the best
 MIN_RATE, MAX_RATE = 0.0005, 0.064
-_WHILE_TRYING_RATES = 0.1  # dropout during the search
+_SEARCH_DROPOUT = 0.1  # dropout during the search
 
 
 class Size(NamedTuple):
@@ -249,7 +249,7 @@ class Settings(NamedTuple):
 def next_rates(losses: Dict[Settings, float]) -> List[Settings]:
     """The next settings to try; empty when the best is known."""
     if not losses:
-        return [Settings(rate, _WHILE_TRYING_RATES) for rate in RATES]
+        return [Settings(rate, _SEARCH_DROPOUT) for rate in RATES]
     best = min(losses, key=lambda settings: losses[settings])
     if math.isinf(losses[best]):  # only a lower rate may converge
         best = min(losses)

@@ -128,19 +128,19 @@ def _expand(address: str) -> List[str]:
         found = [_within(address, name) for name in names if _looks_like_a_log(name)]
         endings = ", ".join(FORMAT_OF_ENDING)
         remedy = f"name them: of a folder, files that end with {endings} (.gz, .zst) are read"
-        return found or _nothing("no logs in this folder", remedy, address)
+        return found or _refuse("no logs in this folder", remedy, address)
     if kind == pa.fs.FileType.File:
         return [address]
     if kind == pa.fs.FileType.Unknown:
-        return _nothing("not a file", "a log is read more than once: no pipe can be", address)
+        return _refuse("not a file", "a log is read more than once: no pipe can be", address)
     if "://" not in address and glob.has_magic(address):
         names = sorted(filter(os.path.isfile, glob.glob(address, recursive=True)))
         found = [name for name in names if not _is_readme(name)]
-        return found or _nothing("no file fits this pattern", "check it", address)
-    return _nothing("no such file", "check the path of the log", address)
+        return found or _refuse("no file fits this pattern", "check it", address)
+    return _refuse("no such file", "check the path of the log", address)
 
 
-def _nothing(reason: str, remedy: str, address: str) -> List[str]:
+def _refuse(reason: str, remedy: str, address: str) -> List[str]:
     raise InputError(reason, remedy, address)
 
 

@@ -117,7 +117,7 @@ def _parquet_layout(location: Location, columns: Tuple[str, str, str]) -> Layout
         if name not in schema.names:
             reason = f"no column {name!r}; there are: {', '.join(map(repr, schema.names))}"[:500]
             raise InputError(reason, _SEE_COLUMNS, location.address)
-        _refuse_twice(name, schema.names, location.address)
+        _refuse_duplicate(name, schema.names, location.address)
         kind = schema.field(name).type
         try:
             column_text(pa.nulls(0, kind))
@@ -239,7 +239,7 @@ def _text_layout(beginning: _Beginning, address: str) -> Layout:
             reason = f"its first line names no column {name!r} ({there})"
             remedy = f"{_SEE_COLUMNS}, --delimiter: names, or numbers from 1"
             raise InputError(reason, remedy, address)
-        _refuse_twice(name, first, address)
+        _refuse_duplicate(name, first, address)
     numbers = [first.index(name) + 1 for name in columns]
     headers = ["\t".join(first)]
     widths: Tuple[int, ...] = (len(first),)
@@ -270,6 +270,6 @@ def _listed(names: Sequence[str], before: str) -> str:
     return before + ", ".join(shown) + (f" and {more} more" if more else "")
 
 
-def _refuse_twice(name: str, names: Sequence[str], address: str) -> None:
+def _refuse_duplicate(name: str, names: Sequence[str], address: str) -> None:
     if names.count(name) > 1:
         raise InputError(f"column {name!r} is there twice", "rename one of them", address)

@@ -13,7 +13,7 @@ from mtn_preprocess.log_files import Log
 
 NAME = "manifest.json"
 # What the output depends on. It is the same for another engine or a moved file.
-_DECISIVE = ("mtn_fairseq", "unicode", "flags", "inputs")
+_COMPARED = ("mtn_fairseq", "unicode", "flags", "inputs")
 
 
 def describe(settings: Settings, log: Log, checksums: List[str]) -> Dict[str, Any]:
@@ -56,7 +56,7 @@ def read(folder: Path) -> Optional[Dict[str, Any]]:
 
 def refuse_other(before: Dict[str, Any], now: Dict[str, Any], folder: Path) -> None:
     """Refuse a folder that was made from something else."""
-    for key in _DECISIVE:
+    for key in _COMPARED:
         if before.get(key) != now[key]:
             raise InputError(
                 f"exists already, made from other {key}",

@@ -100,7 +100,7 @@ def _write(
     days: Set[int] = set()
     with Rejects(folder / rejects.NAME, log, settings.strict) as rejected:
         found = engine.sessions(log, rules, progress)
-        sessions = _accounted(found, counts, rejected, settings.max_bad_rows, progress)
+        sessions = _recorded(found, counts, rejected, settings.max_bad_rows, progress)
         if rules.split_by == "time":  # the cuts depend on all sessions
             spool = Spool(scratch / "sessions.arrow", sessions)
             bounds = time_bounds(count_starts(spool, rules.test_bounds), rules)
@@ -131,7 +131,7 @@ def _write(
     return stats
 
 
-def _accounted(
+def _recorded(
     batches: Iterable[SessionBatch],
     counts: Counter,
     rejected: Rejects,

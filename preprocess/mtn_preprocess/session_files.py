@@ -107,15 +107,15 @@ class SessionFiles:
         for name in self.splits:
             mine = np.flatnonzero(split_of_session == SPLITS.index(name))
             my_pairs = pa.array(np.flatnonzero(split_of_pair == SPLITS.index(name)))
-            self._put(f"{name}.session", pairs.source.take(my_pairs))
-            self._put(f"{name}.next", pairs.target.take(my_pairs))
+            self._write_lines(f"{name}.session", pairs.source.take(my_pairs))
+            self._write_lines(f"{name}.next", pairs.target.take(my_pairs))
             if name == "train":  # without history, so that the dictionary counts each query once
-                self._put(WHOLE, wholes.take(pa.array(mine)))
+                self._write_lines(WHOLE, wholes.take(pa.array(mine)))
                 self.forms.add(sessions.take(pa.array(mine)))
             elif self.rules.past:
-                self._put_past(name, found, place[mine])
+                self._write_past(name, found, place[mine])
             if users is not None:
-                self._put(f"{name}.user", users.take(my_pairs))
+                self._write_lines(f"{name}.user", users.take(my_pairs))
             queries = sessions["queries"].take(pa.array(mine)).flatten()
             self.sessions[name] += len(mine)
             self.queries[name] += len(queries)
@@ -141,10 +141,10 @@ class SessionFiles:
         self.users_before += len(found.dictionary)
         if self.user_keys:
             keys = [user_key(name) for name in found.dictionary.to_pylist()]
-            self._put(KEYS, pa.array(keys, pa.string()))
+            self._write_lines(KEYS, pa.array(keys, pa.string()))
         return numbers
 
-    def _put_past(self, split: str, found: pa.RecordBatch, place: np.ndarray) -> None:
+    def _write_past(self, split: str, found: pa.RecordBatch, place: np.ndarray) -> None:
         """Write the histories of these sessions, one line per pair; in parts, to save memory."""
         wholes = whole_sessions(found)
         size = max(_BATCH_SIZE // self.rules.past, 1)
@@ -152,10 +152,10 @@ class SessionFiles:
             lines = earlier_sessions(found["who"], wholes, self.rules.past, some)
             pairs = np.repeat(np.arange(len(some)), query_counts(found)[some] - 1)
             of_pairs = lines.take(pa.array(pairs))
-            self._put(f"{split}.history", of_pairs)
+            self._write_lines(f"{split}.history", of_pairs)
             self.pairs_with_past[split] += pc.sum(pc.not_equal(of_pairs, "")).as_py()
 
-    def _put(self, name: str, lines: pa.Array) -> None:
+    def _write_lines(self, name: str, lines: pa.Array) -> None:
         if len(lines):
             all_lines = pa.ListArray.from_arrays([0, len(lines)], lines)
             self._files[name].write(pc.binary_join(all_lines, "\n")[0].as_buffer())

@@ -65,7 +65,7 @@ def open_result_file(path: str) -> Iterator[BinaryIO]:
         with _partial(path) as partial:
             with open(partial, "wb") as stream:
                 if there is not None:
-                    _give_mode_and_owner(partial, there)
+                    _copy_mode_and_owner(partial, there)
                 yield stream
             os.replace(partial, os.path.realpath(path))
 
@@ -97,7 +97,7 @@ def _partial(path: str) -> Iterator[Path]:
         yield partial
 
 
-def _give_mode_and_owner(partial: Path, there: os.stat_result) -> None:
+def _copy_mode_and_owner(partial: Path, there: os.stat_result) -> None:
     """Copy mode and owner of the file to be replaced; only root may change owners."""
     if hasattr(os, "chown"):  # not on Windows
         with suppress(OSError):

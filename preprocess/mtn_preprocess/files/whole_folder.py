@@ -28,7 +28,7 @@ def written_whole(place: Path, check: Callable[[], None]) -> Iterator[Path]:
         check: raises if `place` must not be replaced; called just before the renaming
     """
     remove_leftovers(place)
-    with _existing(place.parent), owned(place.parent, f".{place.name}.", PARTIAL) as partial:
+    with _created(place.parent), owned(place.parent, f".{place.name}.", PARTIAL) as partial:
         if place.is_dir():  # copy its mode: it may be closed to others
             partial.chmod(stat.S_IMODE(place.stat().st_mode) | stat.S_IRWXU)
         yield partial
@@ -59,7 +59,7 @@ def scratch(parent: Path, place: Path) -> Iterator[Path]:
         for path in unowned(folder, re.escape(name) + RANDOM):
             shutil.rmtree(path, ignore_errors=True)
     # Readable by this user only: it may hold queries.
-    with _existing(parent), owned(parent, name, create=lambda path: path.mkdir(0o700)) as folder:
+    with _created(parent), owned(parent, name, create=lambda path: path.mkdir(0o700)) as folder:
         yield folder
 
 
@@ -88,7 +88,7 @@ def foreign_names(folder: Path, ours: Collection[str]) -> List[str]:
 
 
 @contextmanager
-def _existing(folder: Path) -> Iterator[None]:
+def _created(folder: Path) -> Iterator[None]:
     """Create the folder if needed; at the end, remove created folders that are empty."""
     made = [each for each in (folder, *folder.parents) if not each.exists()]
     try:

@@ -17,7 +17,7 @@ from mtn_preprocess.text.session_text import escape, is_separator, unescape
 MODEL = "sentencepiece.model"  # beside the text, and beside the dictionary
 WORD_START = "▁"  # U+2581 is no letter, digit or mark, so normalised words do not contain it
 
-_CACHED = 1 << 18  # words; enough for nearly all queries
+_CACHE_SIZE = 1 << 18  # words; enough for nearly all queries
 _MAX_CACHED = 32  # characters per word, to limit the memory of the cache
 
 
@@ -48,7 +48,7 @@ class PieceEncoder:
             self._model = sentencepiece.SentencePieceProcessor(model_file=str(model))
         except RuntimeError:
             raise InputError("not a sentencepiece model", "prepare the text again", model) from None
-        self._cut_once = lru_cache(_CACHED)(self._cut)
+        self._cut_once = lru_cache(_CACHE_SIZE)(self._cut)
 
     def __call__(self, line: str) -> str:
         return " ".join(
