@@ -3,25 +3,25 @@
 tasks         session_to_query
 data          dictionary, data sets and batches of sessions
 models        mtn and the baselines, with their options
-modules       what the models are made of
-copying       words of the session in the next query
+modules       building blocks of the models
+copying       copying words of the session into the next query
 criterions    M-NSRF's loss
 optim         fused Adam
 generation    beam search
 scoring       --scoring ngram_precision
-checkpoints   written whole, checked before they are believed
-description   what the task must know of a model
+checkpoints   written in one step, checked before they are loaded
+description   what the task needs to know about a model
 flags         flags with one number per level
 __main__      what is registered: python -m mtn_fairseq
-compat        what versions of torch and fairseq need
+compat        work-arounds for versions of torch and fairseq
 """
 
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-# In a checkout that is not installed, --user-dir finds this package only: the rooms before it are
-# folders beside it.
+# In a checkout that is not installed, --user-dir finds only this package. The packages that it
+# imports are in sibling folders.
 for _room in ("preprocess", "evaluation"):
     if find_spec(f"mtn_{_room}") is None:
         sys.path.append(str(Path(__file__).absolute().parents[1] / _room))

@@ -16,7 +16,7 @@ PACKAGE = __package__ or "mtn_fairseq"
 
 
 def registered() -> Dict[str, Iterable[str]]:
-    """Names of ours, by the flag of fairseq that takes them."""
+    """The plugin's names by the fairseq flag that takes them."""
     registries = {
         "--task": TASK_REGISTRY,
         "--arch": ARCH_MODEL_REGISTRY,
@@ -34,7 +34,7 @@ def registered() -> Dict[str, Iterable[str]]:
 
 
 def show() -> None:
-    warnings.simplefilter("ignore")  # fairseq and hydra, about each other
+    warnings.simplefilter("ignore")  # fairseq and hydra warn about each other
     print(f"mtn_fairseq {metadata.version('mtn_fairseq')}: a fairseq plugin for query suggestion")
     print(f"use it with fairseq's own commands: --user-dir {Path(__file__).absolute().parent}\n")
     for flag, names in registered().items():

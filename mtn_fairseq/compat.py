@@ -1,4 +1,4 @@
-"""What versions of torch and fairseq need. Each entry says which version, and why."""
+"""Work-arounds for versions of torch and fairseq. Each names the version and the reason."""
 
 import atexit
 import fileinput
@@ -20,15 +20,15 @@ import torch
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.standard_streams import standard_output
 
-SECONDS_TO_STOP = 10.0  # enough to read a batch; then Python ends as it would
+SECONDS_TO_STOP = 10.0  # enough to finish reading a batch; after that, Python exits anyway
 
 
 def allow_plain_types_in_checkpoints() -> None:
     """torch >= 2.6 unpickles checkpoints with `weights_only=True`.
 
-    fairseq saves its meters in them, where `--eval-bleu` keeps numpy counts, and the flags of some
-    optimizers and architectures as a `Namespace`. These are plain data types; allowing them by name
-    keeps the check switched on for all else.
+    fairseq saves meters in checkpoints (with numpy counts for `--eval-bleu`) and the flags of some
+    optimizers and architectures as a `Namespace`. These are plain data types. Allowing them by name
+    keeps the check for everything else.
     """
     if not hasattr(torch.serialization, "add_safe_globals"):
         return
@@ -39,15 +39,15 @@ def allow_plain_types_in_checkpoints() -> None:
 
 
 def import_fairseq_quietly() -> None:
-    """fairseq 0.12 asks for tensorboardX when imported, also by our own commands; none uses it."""
+    """fairseq 0.12 asks for tensorboardX on import, even in our commands, which do not use it."""
     logging.getLogger("fairseq.tasks.text_to_speech").setLevel(logging.WARNING)
 
 
 def resume_more_than_one_process() -> None:
-    """torch >= 2.6 refuses what fairseq sends from rank 0, who reads a checkpoint, to the others.
+    """torch >= 2.6 refuses the checkpoint that rank 0 reads and broadcasts to the other ranks.
 
-    It is a pickle with the settings of the run (omegaconf) in it, and `weights_only=True` is for
-    files. No file is involved here, and rank 0 has read its one with the check switched on.
+    fairseq broadcasts a pickle that contains the settings of the run (omegaconf), which
+    `weights_only=True` forbids. That check is for files; rank 0 read its file with the check on.
     """
     if not hasattr(torch.serialization, "add_safe_globals"):
         return
@@ -64,10 +64,10 @@ def resume_more_than_one_process() -> None:
 def write_checkpoints_in_one_step() -> None:
     """fairseq, all versions: `checkpoint_last.pt` is copied from the checkpoint just written.
 
-    A run that is killed meanwhile leaves half a file under that name. With another name until all
-    of it is there, it leaves the last one as it was. fairseq saves its first copy that way, but
-    under a name that all runs share, and a full disk ends in two tracebacks: it tries three times
-    to append to what there is.
+    A run that is killed during the copy leaves half a file under that name. With a temporary name
+    until the copy is complete, the previous file stays intact. fairseq saves the first copy this
+    way, but under a name that all runs share. On a full disk it appends three times to the partial
+    file and ends in two tracebacks.
     """
     from fairseq import checkpoint_utils
     from fairseq.file_io import PathManager
@@ -106,9 +106,9 @@ def write_checkpoints_in_one_step() -> None:
 
 
 def resume_with_the_same_dictionary() -> None:
-    """fairseq, all versions: saves the state of a task, and reads it everywhere but in training.
+    """fairseq, all versions: saves the state of a task, but does not read it when training resumes.
 
-    Rank 0 checks for all, as it alone reads checkpoints; those in several files are fairseq's.
+    Only rank 0 reads checkpoints, so it checks for all. Sharded checkpoints are left to fairseq.
     """
     from fairseq.trainer import Trainer
 
@@ -127,7 +127,7 @@ def resume_with_the_same_dictionary() -> None:
             chosen_by_rank_0(self, check)
         try:
             return load(self, filename, *args, **options)
-        except SystemExit as refused:  # see checkpoints/foreign.py, which does not know the file
+        except SystemExit as refused:  # from checkpoints/foreign.py, which does not know the file
             if isinstance(refused, InputError) or not isinstance(refused.code, str):
                 raise
             raise SystemExit(f"{filename}: {refused.code}") from None
@@ -136,10 +136,10 @@ def resume_with_the_same_dictionary() -> None:
 
 
 def check_text_before_binarising() -> None:
-    """fairseq, all versions: asks a task about training text only, and with --srcdict about none.
+    """fairseq, all versions: lets a task check training text only, and with --srcdict no text.
 
-    So a test set that is empty, text with `<pad>` in it or with a separator that the dictionary
-    does not have, or text that was prepared with other settings, would be binarised.
+    Without this check fairseq would binarise an empty test set, text that contains `<pad>` or a
+    separator missing from the dictionary, and text that was prepared with other settings.
     """
     from fairseq.binarizer import FileBinarizer
 
@@ -163,9 +163,9 @@ def check_text_before_binarising() -> None:
 
 def resume_from_whole_checkpoints() -> None:
     """fairseq, all versions: a damaged `checkpoint_last.pt` ends every later start in a traceback,
-    and without the file that is asked for, training begins anew.
+    and if the file to restore is missing, training starts from scratch.
 
-    Rank 0 chooses for all, as it alone reads checkpoints.
+    Only rank 0 reads checkpoints, so it chooses for all.
     """
     from fairseq import checkpoint_utils
 
@@ -183,14 +183,14 @@ def resume_from_whole_checkpoints() -> None:
         def choose() -> str:
             if not cfg.no_save:
                 claim(cfg.save_dir, trainer)
-            # Checkpoints in several files, told apart by a suffix, are left to fairseq.
+            # Sharded checkpoints, whose names have a suffix, are left to fairseq.
             return named if suffix else whole_checkpoint(named, cfg.save_dir, first)
 
         chosen = chosen_by_rank_0(trainer, choose)
         if suffix:
             refuse_missing_part(named, cfg.save_dir, suffix)
         if chosen != named:
-            cfg = deepcopy(cfg)  # the run's own settings stay: they are saved with it
+            cfg = deepcopy(cfg)  # the run's own settings are saved, so they must not change
             cfg.restore_file, cfg.finetune_from_model = chosen, None
         return load(cfg, trainer, **options)
 
@@ -198,10 +198,10 @@ def resume_from_whole_checkpoints() -> None:
 
 
 def load_whole_checkpoints() -> None:
-    """fairseq, all versions: `fairseq-generate` and all others that load a trained model believe a
-    damaged file where torch does, and end in a traceback where it does not.
+    """fairseq, all versions: commands that load a trained model (`fairseq-generate`, …) accept a
+    damaged file if torch does, and otherwise end in a traceback.
 
-    `load_model_ensemble` and its like all end in the function that is replaced here.
+    `load_model_ensemble` and similar functions all call the function that is replaced here.
     """
     from fairseq import checkpoint_utils
 
@@ -213,11 +213,11 @@ def load_whole_checkpoints() -> None:
 
 
 def stop_reading_ahead_at_the_end() -> None:
-    """fairseq, all versions: the thread that reads batches ahead is still at it when training ends
+    """fairseq, all versions: the thread that prefetches batches still runs when training ends
     within an epoch.
 
-    Python, up to 3.13 at least, stops such a thread when it ends, wherever the thread is. Within
-    torch, that aborts the process (exit code 134) after its work is done.
+    Python, up to 3.13 at least, stops such a thread at exit, wherever it is. Inside torch, that
+    aborts the process (exit code 134) after its work is done.
     """
     from fairseq.data.iterators import BackgroundConsumer
 
@@ -232,18 +232,18 @@ def stop_reading_ahead_at_the_end() -> None:
     def stop() -> None:
         deadline = time.monotonic() + SECONDS_TO_STOP
         for reader in list(started):
-            reader._max_len = 0  # it ends after the batch that it reads now
+            reader._max_len = 0  # the thread ends after its current batch
             while reader.is_alive() and time.monotonic() < deadline:
                 with suppress(queue.Empty):
-                    reader._queue.get(timeout=0.05)  # it may wait for room
+                    reader._queue.get(timeout=0.05)  # the thread may wait for a full queue
 
     BackgroundConsumer.start = start_remembered
     atexit.register(stop)
 
 
 def use_standard_streams_as_our_commands_do() -> None:
-    """fairseq, all versions: where standard output is full, or nobody reads it any more,
-    `fairseq-generate` and `-interactive` end in a traceback; where it is closed, in silence.
+    """fairseq, all versions: `fairseq-generate` and `-interactive` end in a traceback if standard
+    output is full or has lost its reader, and silently if it is closed.
     """
     for name in ("fairseq_cli.generate", "fairseq_cli.interactive", "__main__"):
         command = sys.modules.get(name)
@@ -264,19 +264,19 @@ def _with_standard_output(main: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def read_any_bytes_interactively() -> None:
-    """fairseq, all versions: `fairseq-interactive` ends at the first byte that is no UTF-8.
+    """fairseq, all versions: `fairseq-interactive` stops at the first byte that is not UTF-8.
 
-    The lines behind it would get no answer. It reads standard input and `--input` by a function of
-    its own, which no task can replace.
+    The lines after it would get no answer. The command reads standard input and `--input` with a
+    function of its own, which a task cannot replace.
     """
-    for name in ("fairseq_cli.interactive", "__main__"):  # as a command, or by `python -m`
+    for name in ("fairseq_cli.interactive", "__main__"):  # as a command, or with `python -m`
         command = sys.modules.get(name)
         if hasattr(command, "buffered_read") and hasattr(command, "make_batches"):
             command.buffered_read = buffered_read  # type: ignore[union-attr]
 
 
 def buffered_read(input: str, buffer_size: int) -> Iterator[List[str]]:
-    """fairseq's, with question marks for bytes that are no UTF-8."""
+    """fairseq's function, with question marks for bytes that are not UTF-8."""
     buffer: List[str] = []
     if input == "-" and sys.stdin is None:
         raise InputError("standard input is closed", "leave it open, or pass --input FILE", "-")

@@ -1,4 +1,4 @@
-"""Flags that hold one number a level."""
+"""Flags with one number per level."""
 
 from typing import List
 
@@ -14,6 +14,6 @@ def one_int_per_level(text: str, flag: str) -> List[int]:
     if not numbers or min(numbers) < 1:
         raise InputError(
             f"{flag} {text!r} is not a list of whole numbers above 0",
-            f"give one number a level, bottom up, such as {flag} 3,2",
+            f"give one number per level, bottom up, such as {flag} 3,2",
         )
     return numbers

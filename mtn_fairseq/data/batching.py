@@ -1,4 +1,4 @@
-"""Which training examples come into one batch."""
+"""Group training examples into batches."""
 
 from typing import List, NamedTuple, Optional
 
@@ -9,14 +9,14 @@ from mtn_preprocess.errors import InputError
 
 
 class Batching(NamedTuple):
-    """Of training data.
+    """How to batch training data.
 
-    Examples of like shape waste no places on padding, but are of one kind (short queries, first
-    queries of a session, …), and a model learns less from an update that sees one kind only.
+    Examples of similar shape need little padding. But they are of one kind (short queries, first
+    queries of a session, …), and a model learns less from updates on one kind.
     """
 
-    random: bool = False  # drawn at random; otherwise alike
-    padding_is_free: bool = False  # `--max-tokens` are real ones then
+    random: bool = False  # examples drawn at random; otherwise of similar shape
+    padding_is_free: bool = False  # `--max-tokens` then counts real tokens only
     by_queries: bool = False  # all examples of a batch have the same number of queries
 
     def batches(
@@ -27,10 +27,10 @@ class Batching(NamedTuple):
         max_tokens: Optional[int],
         max_examples: Optional[int],
     ) -> List[np.ndarray]:
-        """All of the `indices`, in their order where nothing else is asked for.
+        """Batches of all `indices`, in the given order unless grouped by queries.
 
         Args:
-            tokens, queries: of each of the `indices`
+            tokens, queries: one number per index
         """
         if not self.by_queries:
             return self._fill(indices, tokens, max_tokens, max_examples)
@@ -51,8 +51,8 @@ class Batching(NamedTuple):
     ) -> List[np.ndarray]:
         if self.padding_is_free:
             return fill_batches(indices, tokens, max_tokens, max_examples)
-        # Training leaves out what is too large for a batch. Validation and generation read every
-        # pair; fairseq would stop at such a one.
+        # Training has dropped examples that are too large for a batch. Validation and generation
+        # read every pair; fairseq would stop at one that is too large.
         alone = tokens > (max_tokens or np.inf)
         # fairseq 0.12.3 drops the last batch if its size is not a multiple of
         # --required-batch-size-multiple (8 by default), in generation too.
@@ -71,10 +71,10 @@ ALIKE = Batching()
 
 
 def like_shapes_together(longest: np.ndarray, queries: np.ndarray, shuffle: bool) -> np.ndarray:
-    """An order with like shapes next to each other: by longest query, then roughly by number of
-    queries.
+    """Order examples by shape: by longest query, then roughly by number of queries.
 
-    Not by target length too, and only roughly: the more alike, the less is learned.
+    The order is rough and ignores target length: the more similar the examples of a batch, the less
+    the model learns.
     """
     if not shuffle:
         return np.lexsort([queries, longest])
@@ -86,10 +86,10 @@ def like_shapes_together(longest: np.ndarray, queries: np.ndarray, shuffle: bool
 def fill_batches(
     indices: np.ndarray, tokens: np.ndarray, max_tokens: Optional[int], max_examples: Optional[int]
 ) -> List[np.ndarray]:
-    """One after the other, as many as fit.
+    """Fill batches in order, each with as many examples as fit.
 
     Args:
-        tokens: of each of the `indices`
+        tokens: one number per index
     """
     too_large = np.flatnonzero(tokens > (max_tokens or np.inf))
     if len(too_large):

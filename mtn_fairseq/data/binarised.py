@@ -1,4 +1,4 @@
-"""Open what fairseq-preprocess wrote."""
+"""Open the files that fairseq-preprocess wrote."""
 
 import os
 from itertools import count
@@ -21,7 +21,7 @@ def load_pairs(
     dataset_impl: Optional[str],
     combine: bool,
 ) -> Tuple[FairseqDataset, FairseqDataset]:
-    """Both sides of a split, and of `split1`, `split2`, … behind it if these are to be combined."""
+    """Source and target of a split; with `combine`, of `split1`, `split2`, … after it, too."""
     sides: Tuple[list, list] = ([], [])
     for k in count():
         prefix = Path(folder) / f"{split}{k or ''}.{'-'.join(languages)}"
@@ -41,7 +41,7 @@ def load_pairs(
                 min(map(len, datasets)) + 1,
             )
         for side, dataset, language in zip(sides, datasets, languages):
-            if dataset.supports_prefetch:  # `cached` knows no line before it was told of it
+            if dataset.supports_prefetch:  # `cached` can only read lines that were prefetched
                 dataset.prefetch(range(len(dataset)))
             check_tokens(dataset, dictionary, f"{prefix}.{language}")
             side.append(dataset)
@@ -56,7 +56,7 @@ def load_pairs(
 
 
 def _check_files(prefix: str, languages: Tuple[str, str], dataset_impl: Optional[str]) -> None:
-    """As far as they are there; `--dataset-impl raw` has text."""
+    """Check the files that exist; `--dataset-impl raw` reads text."""
     paths = [f"{prefix}.{language}" for language in languages]
     if dataset_impl in (None, "raw") and all(map(os.path.isfile, paths)):
         check_pairs(prefix, *languages)

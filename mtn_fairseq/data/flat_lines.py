@@ -1,4 +1,4 @@
-"""Many binarised lines at once, for what would take too long line by line."""
+"""Read many binarised lines at once, where line by line would take too long."""
 
 from typing import Iterator, List, NamedTuple, Sequence, Tuple, Union
 
@@ -13,10 +13,10 @@ _BATCH_SIZE = 100_000
 
 
 class FlatLines(NamedTuple):
-    """Consecutive lines, their tokens one after the other."""
+    """The tokens of consecutive lines in one array."""
 
     tokens: np.ndarray
-    sizes: np.ndarray  # of each line
+    sizes: np.ndarray  # tokens per line
 
     @classmethod
     def of(cls, lines: Sequence[np.ndarray]) -> "FlatLines":
@@ -33,17 +33,17 @@ def read_lines(dataset: TokenLines, start: int, stop: int) -> FlatLines:
         return dataset.read_lines(start, stop)
     if not isinstance(dataset, MMapIndexedDataset) or start >= stop:
         return FlatLines.of([dataset[i].numpy() for i in range(start, stop)])
-    # What fairseq-preprocess writes has the lines in order, nothing in between. fairseq's reader
-    # has no way of asking for several; one by one takes fifty times as long.
+    # fairseq-preprocess writes the lines in order, without gaps. fairseq's reader returns one line
+    # per call, which takes fifty times as long.
     sizes = dataset.sizes[start:stop].astype(np.int64)
     first, _ = dataset._index[start]
     tokens = np.frombuffer(
         dataset._bin_buffer, dtype=dataset._index.dtype, count=int(sizes.sum()), offset=first
     )
-    return FlatLines(tokens.copy(), sizes)  # the file is closed with the dataset
+    return FlatLines(tokens.copy(), sizes)  # a copy, as the file is closed with the dataset
 
 
 def pieces(lines: int) -> Iterator[Tuple[int, int]]:
-    """First line and end of parts that fit into memory; one, if empty, where there is no line."""
+    """(start, stop) of parts that fit into memory; a single empty part if there are no lines."""
     for start in range(0, max(lines, 1), _BATCH_SIZE):
         yield start, min(start + _BATCH_SIZE, lines)

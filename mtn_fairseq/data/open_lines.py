@@ -1,4 +1,4 @@
-"""Lines of a binarised file, their spelled-out words one index each (see `spelled_words`)."""
+"""Lines of a binarised file with one index per spelled-out word (see `spelled_words`)."""
 
 from typing import Optional
 
@@ -11,12 +11,12 @@ from .spelled_words import UnknownWords, one_index_a_word, spelled_words, withou
 
 
 class OpenLines(Dataset):
-    """What a model reads of a file.
+    """Lines of a file as a model reads them.
 
     Args:
-        dataset: the lines as they stand in the file
-        first_digit: size of the dictionary, where the spelling begins
-        words: gives unknown words their index; without it they are `<unk>`
+        dataset: the lines as stored in the file
+        first_digit: index of the first digit, which is the size of the dictionary
+        words: indices of unknown words; without it they are `<unk>`
     """
 
     def __init__(
@@ -37,11 +37,11 @@ class OpenLines(Dataset):
         return one_index_a_word(line, self.first_digit, self.words)
 
     def read_lines(self, start: int, stop: int) -> FlatLines:
-        """Many at once; unknown words are `<unk>` here."""
+        """Many lines at once, with `<unk>` for unknown words."""
         return without_letters(read_lines(self.dataset, start, stop), self.first_digit)
 
     def learn_words(self) -> "OpenLines":
-        """So that they can be shown, by this process."""
+        """Learn the unknown words, so that this process can show them."""
         if self.words is not None:
             for start, stop in pieces(len(self.dataset)):
                 lines = read_lines(self.dataset, start, stop).tokens

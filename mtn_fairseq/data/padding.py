@@ -1,4 +1,4 @@
-"""How much of the batches is padding."""
+"""The share of padding in batches."""
 
 from typing import NamedTuple, Sequence, Tuple
 
@@ -6,9 +6,9 @@ import numpy as np
 
 
 class PaddedSizes(NamedTuple):
-    """Of one side, sources or targets, of all batches."""
+    """Totals over all batches, for sources or for targets."""
 
-    tokens: int  # that exist
+    tokens: int  # real ones
     places: int  # rows times the longest row, summed over batches
 
     @property
@@ -18,13 +18,13 @@ class PaddedSizes(NamedTuple):
 
 
 def padded_sizes(batches: Sequence[np.ndarray]) -> PaddedSizes:
-    """Lengths of the rows of each batch -> what they take in all."""
+    """Row lengths of each batch -> totals over all batches."""
     tokens = sum(int(lengths.sum()) for lengths in batches)
     return PaddedSizes(tokens, sum(len(lengths) * int(lengths.max()) for lengths in batches))
 
 
 def describe_batches(rows: Sequence[Tuple[np.ndarray, np.ndarray]]) -> str:
-    """Lengths of the sources and of the targets of each batch -> a line for the log."""
+    """Source lengths and target lengths of each batch -> a line for the log."""
     if not rows:
         return "no batches"
     sources, targets = (padded_sizes(side) for side in zip(*rows))

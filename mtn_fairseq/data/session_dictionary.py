@@ -1,4 +1,4 @@
-"""One dictionary for sessions and next queries, with the separators always in it."""
+"""One dictionary for sessions and next queries, which always has the separators."""
 
 import copy
 import hashlib
@@ -33,13 +33,13 @@ logger = logging.getLogger(__name__)
 
 
 class SessionDictionary(Dictionary):
-    """Any fairseq command reads its file; what its words were made by is saved beside it.
+    """Any fairseq command reads its file; text settings and word-piece model are saved beside it.
 
-    Words that it does not have are spelled out in what it encodes, and it can show those that
+    Encoding spells out words that are not in the dictionary. Decoding shows those that
     `unknown_words` has learned.
     """
 
-    beside: Sequence[Path] = ()  # files of the text that are to lie beside the dictionary
+    beside: Sequence[Path] = ()  # files of the text to save beside the dictionary
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -54,11 +54,11 @@ class SessionDictionary(Dictionary):
         append_eos: bool = True,
         reverse_order: bool = False,
     ) -> Tensor:
-        """As fairseq's, and behind each `<unk>` the letters of the word that it stands for.
+        """Encode as fairseq does, and spell out the unknown word after each `<unk>`.
 
-        Not without an end: that is how fairseq-interactive encodes words to be generated, and an
-        unknown one cannot be. Whoever calls it, no word of the line becomes a symbol of fairseq;
-        but words are added as they are, for that is how fairseq encodes its own output.
+        Without `append_eos` nothing is spelled out: fairseq-interactive encodes constraints so, and
+        an unknown word cannot be generated. Words that equal a symbol of fairseq are escaped,
+        except with `add_if_not_exist`, with which fairseq encodes its own output.
         """
         if not add_if_not_exist:
             line = readable(line, self)
@@ -81,14 +81,14 @@ class SessionDictionary(Dictionary):
         return self.unknown_words[int(index)]
 
     def showing(self, unknown_words: UnknownWords) -> "SessionDictionary":
-        """The same dictionary, that can show these words, too."""
+        """A copy of the dictionary that shows these unknown words."""
         shown = copy.copy(self)
         shown.unknown_words = unknown_words
         return shown
 
     def add_from_file(self, f: Union[str, TextIO]) -> None:
         if isinstance(f, str):
-            read_words(Path(f), self.symbols)  # raises where it is damaged
+            read_words(Path(f), self.symbols)  # raises an error if the file is damaged
         super().add_from_file(f)
 
     def save(self, f: Union[str, TextIO]) -> None:
@@ -99,13 +99,13 @@ class SessionDictionary(Dictionary):
 
 
 def readable(line: str, dictionary: Dictionary) -> str:
-    """What somebody typed in the format: no word of it is a symbol of fairseq, or a separator that
-    the dictionary does not have."""
+    """Escape the words of a typed line that equal a symbol of fairseq, or a separator that the
+    dictionary does not have."""
     return escape_symbols(without_unseen(line), separators_of(dictionary))
 
 
 def fingerprint(dictionary: Dictionary) -> str:
-    """Equal for dictionaries of the same words in the same order, and for no others."""
+    """A hash of the words in their order: equal for equal dictionaries only."""
     return hashlib.sha256("\n".join(dictionary.symbols).encode("utf-8")).hexdigest()
 
 
@@ -114,15 +114,15 @@ def build_session_dictionary(
 ) -> Dictionary:
     """Count the words of training text; `<q>` and `<session>` get the first indices, 4 and 5.
 
-    They are ordinary words of the saved file, so that any fairseq command reads it with the same
-    indices. Text is checked before anything is written. Where the text is in word pieces, all
-    pieces of its model are words, also those that other training words happen not to need.
+    The separators are ordinary words in the saved file, so any fairseq command reads it with the
+    same indices. The text is checked before anything is written. If the text is in word pieces, the
+    dictionary has all pieces of the model, including those that the training text does not use.
     """
     dictionary = SessionDictionary()
     specials = dictionary.nspecial
     for word in (QUERY_SEPARATOR, SESSION_SEPARATOR):
         dictionary.add_symbol(word, n=0)
-    dictionary.nspecial = len(dictionary)  # neither sorted nor cut off by `finalize`
+    dictionary.nspecial = len(dictionary)  # `finalize` neither sorts nor drops special words
     for path in _files_to_count(filenames):
         Dictionary.add_file_to_dictionary(str(path), dictionary, tokenizer.tokenize_line, workers)
     settings, model = (_file_beside(filenames, name) for name in (SETTINGS, MODEL))
@@ -141,9 +141,9 @@ def build_session_dictionary(
 
 
 def _files_to_count(filenames: Iterable[str]) -> List[Path]:
-    """`train.whole` in the place of `train.session` and `train.next`, where it exists.
+    """`train.whole` instead of `train.session` and `train.next`, if it exists.
 
-    In pairs each query stands once a prefix; a word is to be counted once a query.
+    Pairs repeat each query once per prefix, but a word should be counted once per query.
     """
     files = set()
     for path in sorted(map(Path, filenames)):
@@ -152,24 +152,24 @@ def _files_to_count(filenames: Iterable[str]) -> List[Path]:
         whole = path.with_suffix(".whole")
         if not whole.is_file():
             logger.warning(
-                f"no {whole}: the words of {path} are counted once a prefix, not a query"
+                f"no {whole}: the words of {path} are counted once per prefix, not once per query"
             )
         counted = whole if whole.is_file() else path
-        for _ in session_lines(counted):  # stops at what must not be counted, with its line
+        for _ in session_lines(counted):  # raises an error at the first invalid line
             continue
         files.add(counted)
     return sorted(files)
 
 
 def _check_all_pairs(folder: Path) -> None:
-    """Validation and test text lie beside the training text; fairseq asks about the latter only."""
+    """Check validation and test text, too; fairseq passes the training text only."""
     for path in sorted(folder.glob("*.session")):
         if path.with_suffix(".next").is_file():
             check_pairs(str(path.with_suffix("")))
 
 
 def _higher_separators(filenames: Iterable[str]) -> List[str]:
-    """`<unit3>` and above, where the data have them; `.whole` files have no history."""
+    """`<unit3>` and above, if the pairs have them; `.whole` files have no history."""
     found: Set[str] = set()
     for filename in filenames:
         for _, line in numbered_lines(Path(filename)):
@@ -179,7 +179,7 @@ def _higher_separators(filenames: Iterable[str]) -> List[str]:
 
 
 def load_session_dictionary(filename: str) -> "SessionDictionary":
-    """With what lies beside it, which goes along where fairseq-preprocess --srcdict saves it."""
+    """Load a dictionary and find the files beside it, which `save` copies (with --srcdict)."""
     dictionary = SessionDictionary.load(filename)
     found = (Path(filename).with_name(name) for name in (SETTINGS, MODEL))
     dictionary.beside = [path for path in found if path.is_file()]
@@ -187,7 +187,7 @@ def load_session_dictionary(filename: str) -> "SessionDictionary":
 
 
 def check_settings_of(path: Path, dictionary: "SessionDictionary") -> None:
-    """Refuse text that was prepared with other settings than that of the dictionary."""
+    """Refuse text that was prepared with other settings than the text of the dictionary."""
     folders = [path.parent, *(each.parent for each in dictionary.beside if each.name == SETTINGS)]
     agreed_settings((folder / SETTINGS, read_settings(folder)) for folder in folders[::-1])
 
@@ -198,13 +198,13 @@ def _file_beside(filenames: Iterable[str], name: str) -> Optional[Path]:
 
 
 def separators_of(dictionary: Dictionary) -> List[str]:
-    """Their names, lowest level first; one above a level that is missing separates nothing."""
+    """Names of the separators, lowest level first, up to the first level without one."""
     names = takewhile(dictionary.indices.__contains__, map(separator, count(1)))
     return list(names)
 
 
 def find_separators(dictionary: Dictionary, path: str) -> List[int]:
-    """Indices of the separators, by name, lowest level first."""
+    """Indices of the separators, lowest level first."""
     found = [dictionary.index(name) for name in separators_of(dictionary)]
     if not found:
         raise InputError(

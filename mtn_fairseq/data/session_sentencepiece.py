@@ -1,4 +1,4 @@
-"""`--bpe session_sentencepiece`: word pieces for text that is typed, and plain text from them."""
+"""`--bpe session_sentencepiece`: typed text to word pieces, and word pieces to plain text."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,7 @@ from mtn_preprocess.text.word_pieces import MODEL, WORD_START, PieceEncoder, dec
 
 @dataclass
 class SessionSentencepieceConfig(FairseqDataclass):
-    # The name that fairseq's own --bpe sentencepiece uses, and fairseq.hub_utils looks for.
+    # The same name as in fairseq's --bpe sentencepiece, because fairseq.hub_utils looks for it.
     sentencepiece_model: Optional[str] = field(
         default=None,
         metadata={"help": f"path to {MODEL}, which is needed where plain text is typed"},
@@ -23,7 +23,7 @@ class SessionSentencepieceConfig(FairseqDataclass):
 
 @register_bpe("session_sentencepiece", dataclass=SessionSentencepieceConfig)
 class SessionSentencepiece:
-    """As fairseq's `sentencepiece`, but separators are kept: that one would cut `<q>` into pieces.
+    """Like fairseq's `sentencepiece`, but it does not cut separators such as `<q>` into pieces.
 
     Decoding needs no model.
     """
@@ -34,14 +34,14 @@ class SessionSentencepiece:
 
     def encode(self, line: str) -> str:
         if WORD_START in line:
-            return line  # a line of prepared text
+            return line  # the text is prepared already
         if self._encoder is None:
             raise InputError(
                 "the data are in word pieces, and what is typed cannot be cut without the model",
                 f"copy {MODEL} from the prepared text into the data folder, or pass "
                 "--bpe session_sentencepiece --sentencepiece-model FILE",
             )
-        return self._encoder(escape_symbols(without_unseen(line)))  # as prepared text has it
+        return self._encoder(escape_symbols(without_unseen(line)))  # as in prepared text
 
     def decode(self, line: str) -> str:
         return decode_pieces(line)

@@ -1,4 +1,4 @@
-"""Pairs of a session so far and the next query, as fairseq's trainer and generator read them."""
+"""Pairs (session so far, next query) for fairseq's trainer and generator."""
 
 import logging
 from typing import List, Optional, Sequence, Tuple
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class SessionSource(Dataset):
-    """Checked source lines, none larger than the model was built for.
+    """Checked source lines, cut to the sizes that the model was built for.
 
     Args:
         dataset: binarised lines, each ending in `</s>`
@@ -28,9 +28,9 @@ class SessionSource(Dataset):
         max_tokens: longest line (`--max-source-positions`)
         refuse_oversize: raise an error instead of cutting
         name: the file, for messages
-        lines_before: how many of its lines came in earlier batches
+        lines_before: number of its lines in earlier batches
         quiet: cut without a warning
-        no_sessions: lines that may have no query
+        no_sessions: lines that may be empty
     """
 
     def __init__(
@@ -137,7 +137,7 @@ def _measure_all(dataset: TokenLines, separators: Sequence[int]) -> Shapes:
 
 
 class SessionToQueryDataset(LanguagePairDataset):
-    """`LanguagePairDataset` that batches sessions of like shape, or any, and loses no remainder."""
+    """`LanguagePairDataset` with batches of similar shape, or at random, that drop no remainder."""
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class SessionToQueryDataset(LanguagePairDataset):
         )
 
     def row_lengths(self, batch: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-        """Of its sources and of its targets."""
+        """Lengths of the batch's sources and of its targets."""
         return self.src_sizes[batch], self.tgt_sizes[batch]
 
     def ordered_indices(self) -> np.ndarray:

@@ -1,11 +1,11 @@
-"""Typed lines as fairseq-interactive gets them, read as the training text was."""
+"""Read the lines typed into fairseq-interactive as the training text was read."""
 
 from mtn_preprocess.text.text_settings import TextSettings
 from mtn_preprocess.text.typed_sessions import SessionReader
 
 
 class TypedLines:
-    """A tokenizer of fairseq: what it encodes was typed, what it decodes is plain text already."""
+    """A fairseq tokenizer: encodes typed lines; decodes nothing, as output is plain text."""
 
     def __init__(self, settings: TextSettings) -> None:
         self._reader = SessionReader(settings)

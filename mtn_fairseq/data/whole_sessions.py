@@ -1,7 +1,7 @@
-"""Training on whole sessions: the pairs that were unrolled from one, as one example again.
+"""Training on whole sessions: all pairs that were unrolled from one session form one example.
 
-A hierarchical model encodes each query once and knows, at each, what its source would be if it
-ended there. So all pairs of a session can be learned in one pass, with the same loss.
+A hierarchical model encodes each query once, and its state at a query is that of a source which
+ends there. So one pass trains on all pairs of a session, with the same loss.
 """
 
 from typing import Any, Dict, List, Optional, Tuple
@@ -20,7 +20,7 @@ class WholeSessionDataset(FairseqDataset):
     """Sessions of a `SessionToQueryDataset`, with the next query of each of their prefixes.
 
     Args:
-        pairs: the unrolled lines, those of one session on consecutive lines, shortest first
+        pairs: unrolled lines; the pairs of a session are consecutive, shortest first
     """
 
     def __init__(self, pairs: SessionToQueryDataset) -> None:
@@ -41,13 +41,13 @@ class WholeSessionDataset(FairseqDataset):
     def split_to_fit(
         self, max_tokens: Optional[int] = None, max_sizes: Optional[Tuple[int, int]] = None
     ) -> None:
-        """A session that is too large for a batch becomes several examples, each some of its pairs.
+        """Split each session that is too large for a batch into several examples of some pairs.
 
-        A pair that is too large by itself becomes an example of its own, which is left out as it
-        would be among pairs.
+        A pair that is too large by itself becomes its own example, and is then left out as in
+        training on pairs.
 
         Args:
-            max_tokens: of a batch
+            max_tokens: tokens per batch
             max_sizes: longest source and longest target
         """
         self._begin_examples_at(self.sessions)
@@ -81,8 +81,8 @@ class WholeSessionDataset(FairseqDataset):
         }
 
     def collater(self, samples: List[Dict[str, Any]]) -> Dict[str, Any]:
-        """Sources (B, T), targets (P, T'): P pairs of B sessions; `target_rows` (P,) says which
-        query, of all in the batch, each target follows."""
+        """Sources (B, T), targets (P, T') for P pairs of B sessions; `target_rows` (P,) is the
+        query that each target follows, counted over the batch."""
         if not samples:
             return {}
         targets = [target for sample in samples for target in sample["targets"]]
@@ -118,7 +118,7 @@ class WholeSessionDataset(FairseqDataset):
         return int(self.source_tokens[index]), int(self.longest_target[index])
 
     def row_lengths(self, batch: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-        """Of its sources and of all their targets."""
+        """Lengths of the batch's sources and of all their targets."""
         targets = [self.pairs.tgt_sizes[self.first[i] : self.last[i] + 1] for i in batch]
         return self.source_tokens[batch], np.concatenate(targets)
 
@@ -134,8 +134,8 @@ class WholeSessionDataset(FairseqDataset):
     def filter_indices_by_size(
         self, indices: np.ndarray, max_sizes: Tuple[int, int]
     ) -> Tuple[np.ndarray, List[int]]:
-        """Sessions whose source, or one of whose next queries, is longer than a model or a batch
-        may have; fairseq says how many. Sources larger than the model were cut when read."""
+        """Drop sessions with a source or a next query too long for the model or a batch; fairseq
+        logs how many. Sources larger than the model were cut when read."""
         longest = np.stack([self.source_tokens[indices], self.longest_target[indices]], 1)
         too_long = (longest > max_sizes).any(1)
         return indices[~too_long], indices[too_long].tolist()
@@ -152,47 +152,47 @@ class WholeSessionDataset(FairseqDataset):
 
 
 def find_sessions(pairs: SessionToQueryDataset) -> np.ndarray:
-    """The first line of each session: a line goes on the one above it if its source is that
-    line's source, `<q>`, and that line's target. Sources are compared as the model reads them: if
-    all of a session lost the same history, they still go together."""
+    """The first line of each session. A line continues the line above if its source is that line's
+    source, `<q>` and that line's target. Sources are compared as the model reads them: if all lines
+    of a session lost the same history, they still belong together."""
     lines = len(pairs)
     sizes = pairs.src.shapes.tokens
-    goes_on = np.zeros(lines, bool)
-    goes_on[1:] = sizes[1:] == sizes[:-1] + pairs.tgt_sizes[:-1]
+    continues = np.zeros(lines, bool)
+    continues[1:] = sizes[1:] == sizes[:-1] + pairs.tgt_sizes[:-1]
     cut = np.zeros(lines, bool)
     cut[list(pairs.src.oversize)] = True
     beside_cut = cut.copy()
     beside_cut[1:] |= cut[:-1]
-    for line in np.flatnonzero(goes_on & beside_cut).tolist():
-        goes_on[line] = _goes_on_as_read(pairs, line)
+    for line in np.flatnonzero(continues & beside_cut).tolist():
+        continues[line] = _continues_when_cut(pairs, line)
     for start, stop in pieces(lines):
-        candidates = start + np.flatnonzero((goes_on & ~beside_cut)[start:stop])
-        goes_on[candidates] = _go_on(pairs, candidates, start, stop)
-    return np.flatnonzero(~goes_on)
+        candidates = start + np.flatnonzero((continues & ~beside_cut)[start:stop])
+        continues[candidates] = _continue(pairs, candidates, start, stop)
+    return np.flatnonzero(~continues)
 
 
-def _goes_on_as_read(pairs: SessionToQueryDataset, line: int) -> bool:
-    """Whether all of its tokens do, where its source or the one above was cut to fit."""
+def _continues_when_cut(pairs: SessionToQueryDataset, line: int) -> bool:
+    """Whether a line continues the line above, if one of the two sources was cut to fit."""
     separator = pairs.src.separators[0]
     expected = [*pairs.src[line - 1][:-1].tolist(), separator, *pairs.tgt[line - 1].tolist()]
     return pairs.src[line].tolist() == expected
 
 
-def _go_on(pairs: SessionToQueryDataset, lines: np.ndarray, start: int, stop: int) -> np.ndarray:
-    """Of lines from `start` to `stop` whose sizes fit: whether all of their tokens do.
+def _continue(pairs: SessionToQueryDataset, lines: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """Which of the `lines` from `start` to `stop` continue the line above; their sizes match.
 
-    Their sources are as they stand in the file: none was cut.
+    None of their sources was cut, so the tokens are those in the file.
     """
     if not len(lines):
         return np.empty(0, bool)
     before = max(start - 1, 0)
     sources = read_lines(pairs.src.dataset, before, stop)
     targets = read_lines(pairs.tgt, before, stop)
-    line = lines - before  # counted in what was read
+    line = lines - before  # index among the lines read here
     sizes = sources.sizes[line]
-    first = np.cumsum(sizes) - sizes  # of each line's tokens in what is compared
-    place = np.arange(sizes.sum()) - np.repeat(first, sizes)  # of each token in its line
-    known = np.repeat(sources.sizes[line - 1] - 1, sizes)  # all of the line above but its end
+    first = np.cumsum(sizes) - sizes  # offset of each line
+    place = np.arange(sizes.sum()) - np.repeat(first, sizes)  # position of each token in its line
+    known = np.repeat(sources.sizes[line - 1] - 1, sizes)  # the line above without `</s>`
 
     def tokens(of: FlatLines, line: np.ndarray, place: np.ndarray) -> np.ndarray:
         at = np.repeat(of.starts[line], sizes) + place
@@ -209,7 +209,7 @@ def _go_on(pairs: SessionToQueryDataset, lines: np.ndarray, start: int, stop: in
 
 
 def _target_rows(samples: List[Dict[str, Any]]) -> Tensor:
-    """The last queries of each session, as many as it has targets, counted over the batch."""
+    """(P,) the query before each target, counted over the batch: the last ones of each session."""
     rows, before = [], 0
     for sample in samples:
         before += sample["queries"]
