@@ -1,12 +1,13 @@
-"""Copying words of the session: beyond the paper, so by itself (docs/copying.md).
+"""Copying words of the session, which is not in the paper, and so in a folder of its own
+(docs/copying.md).
 
 option        --copy-attention
-words         which words can be copied, and in which columns of a distribution they stand
-pointer       which session, which query, which word
-mixture       both distributions in one, for training and scoring
+words         which words can be copied, and their columns in a distribution
+pointer       chooses a session, a query, a word
+mixture       mixes both distributions, for training and scoring
 best_words    the best words of the mixture, for beam search
-hypotheses    words in the place of columns, in what a generator returns
+hypotheses    replaces columns by words in a generator's output
 
-An encoder that has `columns` (of `words`) returns what can be copied with its codes; a decoder that
-has a `pointer` returns how it copies with its features.
+An encoder with `columns` (see `words`) also returns the words that can be copied. A decoder with a
+`pointer` also returns a `Copying`.
 """

@@ -1,4 +1,4 @@
-"""The best words of a mixture, in beam search: no matrix as wide as the vocabulary is mixed."""
+"""The best words of the mixture, for beam search, without mixing over the whole vocabulary."""
 
 from math import inf
 from typing import NamedTuple, Optional, Tuple
@@ -12,12 +12,12 @@ from .words import NO_COLUMN
 
 
 class CopyableColumns(NamedTuple):
-    """Of K places of its session, for each hypothesis. Most steps can do with those of the last."""
+    """Columns of the K places of a session, for each hypothesis. Most steps reuse the last ones."""
 
     read_from: Tensor  # (B, 1, K)
     columns: Tensor  # (R, K)
-    known: Tensor  # (R, K) those of the vocabulary, each once; else 0
-    no_logit: Tensor  # (R, K) where there is none
+    known: Tensor  # (R, K) columns of vocabulary words, each once; otherwise 0
+    no_logit: Tensor  # (R, K) True at places without a vocabulary column
 
     @classmethod
     def of(
@@ -40,17 +40,17 @@ class CopyableColumns(NamedTuple):
     ) -> Tuple[Tensor, Tensor, Tensor]:
         """Scores and words of the mixture, and its total.
 
-        A word that is not copied keeps its place among such words. So those that can be best are
-        the best of the vocabulary and the copied ones.
+        Words that are not copied keep their order. So the best words are among the best of the
+        vocabulary and the copied words.
 
         Args:
             scores: logits of special symbols, which are never copied, and of the best words
-            words: (R, W) which words these are
+            words: (R, W) the best words
             total: (R, 1) log Σ exp of all logits
-            generated: of the copied words
+            generated: (R, K) logits of the copied words
         """
         gate, share = (part.flatten(0, 1).float() for part in (copying.gate, copying.share))
-        # The logit that copying alone would be: the gate is log(g / (1 - g)).
+        # The logit of copying alone; the gate is log(g / (1 - g)).
         copied = share.log() + (total - gate)
         count = words.size(1)
         specials, best = scores.split([scores.size(1) - count, count], 1)

@@ -1,4 +1,4 @@
-"""Between words and the columns that a model which copies has for them (see `words`)."""
+"""Convert between words and the columns of a model that copies (see `words`)."""
 
 from typing import Any, Dict, List
 
@@ -12,15 +12,15 @@ from .words import Columns
 def columns_of(
     models: List[FairseqEncoderDecoderModel], src_tokens: Tensor, target: Tensor
 ) -> Tensor:
-    """(B, T), (B, T') -> (B, T'): an unknown word is in its slot if any of the models can copy it.
+    """(B, T), (B, T') -> (B, T'): an unknown word gets its slot if any of the models can copy it.
 
-    Slots stand behind the dictionary, and `<unk>` within it.
+    The maximum prefers slots to `<unk>`: slots come after the dictionary.
     """
     return torch.stack([model.columns_of(src_tokens, target) for model in models]).amax(0)
 
 
 def put_words(found: List[List[Dict[str, Any]]], src_tokens: Tensor, columns: Columns) -> None:
-    """In the place of columns, in the hypotheses of each of the sources (B, T)."""
+    """Replace columns by words in the hypotheses of each source (B, T)."""
     hypotheses = [hypothesis for each in found for hypothesis in each]
     if not hypotheses:
         return

@@ -1,10 +1,10 @@
-"""A pointer into the source, as hierarchical as its encoder: which session, query, then word.
+"""A pointer into the source, hierarchical like the encoder: session, then query, then word.
 
     P(word) = g · P_vocabulary(word) + (1 - g) · P_copied(word)
     P_copied(word) = Σ P(session) · P(query | session) · P(place | query)
 
-summed over the places of the source where the word stands. A model of two levels chooses no
-session, a flat one neither session nor query.
+summed over the places of the word in the source. A model of two levels chooses no session; a flat
+model chooses neither session nor query.
 """
 
 from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, cast
@@ -18,22 +18,22 @@ from ..modules.packed_attention import IncrementalState
 from .mixture import FLOOR, add_copied
 from .words import NO_COLUMN, Copyable
 
-_GENERATE = -2 * FLOOR  # log odds of the vocabulary where there is nothing to copy
-_NEVER = -3e4  # as a score it leaves nothing of its softmax, and is a number in half precision, too
+_GENERATE = -2 * FLOOR  # log odds of the vocabulary if nothing can be copied
+_NEVER = -3e4  # a score with probability 0 after softmax, finite in half precision, too
 
 
 class Copying(NamedTuple):
-    """How each target position copies, from K places of its session."""
+    """How each target position copies from the K places of its session."""
 
     gate: Tensor  # (…, 1) log odds of the vocabulary against copying
-    share: Tensor  # (…, K) of copying: all of a word's at its first place, 0 at the others
-    columns: Tensor  # (…, K), or once a source; `NO_COLUMN` where it is not the first of its word
-    words: Tensor  # (…, K), or once a source; `NO_COLUMN` where none is seen
+    share: Tensor  # (…, K) P_copied of a word at its first place, 0 at its other places
+    columns: Tensor  # (…, K), or once per source; `NO_COLUMN` except at the first place of a word
+    words: Tensor  # (…, K), or once per source; `NO_COLUMN` where no word is visible
 
     def mix(self, logits: Tensor) -> Tensor:
         """Logits (…, V) -> log probabilities (…, V + SLOTS) of the mixture.
 
-        In beam search the logits stand in one column, and here the hypotheses of a source together.
+        In beam search logits are (R, 1, V), but the parts of `Copying` group R rows by source.
         """
         precise = _precise(logits)
         together = logits.reshape(*self.share.shape[:-1], logits.size(-1))
@@ -47,55 +47,55 @@ class Copying(NamedTuple):
         return mixed.view(*logits.shape[:-1], mixed.size(-1))
 
     def each_position(self) -> "Copying":
-        """The same, with columns and words of each."""
+        """A copy with columns and words for each position."""
         columns, words = (part.expand_as(self.share) for part in (self.columns, self.words))
         return self._replace(columns=columns, words=words)
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Copying":
-        """The same, of positions in other places."""
+        """Apply a function that rearranges positions to each part."""
         return Copying(*map(function, self))
 
     @property
     def log_share(self) -> Tensor:
         """(…, K) log of the copied part of each probability."""
-        precise = _precise(self.share)  # in half of it, the smallest share would be 0
+        precise = _precise(self.share)  # in half precision the smallest share would be 0
         return self.share.to(precise).clamp_min(1e-30).log() + F.logsigmoid(-self.gate.to(precise))
 
 
 def _precise(numbers: Tensor) -> torch.dtype:
-    """Single precision at least, with --fp16 and --amp, too."""
+    """At least single precision, with --fp16 and --amp, too."""
     return torch.promote_types(numbers.dtype, torch.float)
 
 
 class Memory(NamedTuple):
-    """What the pointer keeps of the sources of a batch; places are counted through all queries.
+    """The pointer's keys for the sources of a batch; K counts the places of all queries.
 
-    One multiplication scores K places, the parts of U levels of units, and the gate. Each part has
-    a score at each of the Q queries: that of the part as far as it is there by then.
+    One multiplication scores the K places, the parts of units on U levels, and the gate. A part has
+    one score per query: the score of the part up to this query.
     """
 
     keys: Tensor  # (B, F, K + U·Q + 1)
-    start: Tensor  # (B, 1, K + U·Q + 1) what is added; `_NEVER`, for places or parts without words
+    start: Tensor  # (B, 1, K + U·Q + 1) added to scores; `_NEVER` for places or parts without words
     columns: Tensor  # (B, 1, K)
     words: Tensor  # (B, 1, K)
-    to_first: Tensor  # (B, K, K) 1 from each place that has a word to the first one of its word
+    to_first: Tensor  # (B, K, K) 1 from each place of a word to its first place
     parts: Tensor  # (B, U, Q, Q) as in `Copyable`
     last: Tensor  # (B, 1) the last query of each source
 
 
 class Pointer(FairseqIncrementalState, nn.Module):
-    """Attention to the units of each level, from the top down to words; and a gate.
+    """Attention over the units of each level, from the top down to words, and a gate.
 
-    A unit is known by the code of its last query so far, as in the encoder's levels.
+    The code of its last query so far represents a unit, as in the encoder's levels.
 
     Args:
-        features: channels of what a decoder knows at a target position
-        codes: channels of what an encoder knows of a token
+        features: channels of the decoder's features
+        codes: channels of the encoder's codes
         levels: 1: words of a flat source; 2: a query, then a word; 3: a session, a query, a word; …
     """
 
-    once_per_session = True  # its memory, for all hypotheses
-    get_incremental_state: Callable[..., Optional[Dict[str, Tensor]]]  # fairseq's have no types
+    once_per_session = True  # all hypotheses of a session share its memory
+    get_incremental_state: Callable[..., Optional[Dict[str, Tensor]]]  # untyped in fairseq
     set_incremental_state: Callable[..., None]
 
     def __init__(self, features: int, codes: int, levels: int) -> None:
@@ -123,7 +123,7 @@ class Pointer(FairseqIncrementalState, nn.Module):
         gate = self.gate.weight.masked_fill(nothing.unsqueeze(2), 0)
         gate_start = self.gate.bias.masked_fill(nothing, _GENERATE)
         keys, start = (torch.cat(parts, 1) for parts in zip(words, *units, (gate, gate_start)))
-        queries = source.words.ne(NO_COLUMN).any(2).sum(1, keepdim=True)  # each has its end
+        queries = source.words.ne(NO_COLUMN).any(2).sum(1, keepdim=True)  # each has an end token
         return Memory(
             keys.transpose(1, 2),
             start.unsqueeze(1),
@@ -135,8 +135,8 @@ class Pointer(FairseqIncrementalState, nn.Module):
         )
 
     def _unit_keys(self, source: Copyable, has_words: Tensor) -> List[Tuple[Tensor, Tensor]]:
-        """Of queries (level 1), of sessions as far as they are there at each query (level 2), …"""
-        if self.which_query is None or self.query_key is None:  # there is but one
+        """Keys of queries (level 1), of sessions up to each query (level 2), …"""
+        if self.which_query is None or self.query_key is None:  # a flat source is a single query
             keys = source.codes.new_zeros(*has_words.shape, self.which_word.in_features)
             return [(keys, keys[..., 0].masked_fill(~has_words, _NEVER))]
         found = [_keys(self.which_query, self.query_key(source.query_codes), has_words)]
@@ -152,13 +152,12 @@ class Pointer(FairseqIncrementalState, nn.Module):
         newest: Optional[Tensor] = None,
         incremental_state: Optional[IncrementalState] = None,
     ) -> Copying:
-        """features (B, A, F): of A target positions per source -> (B, A, …), columns (B, 1, K)
+        """features (B, A, F) of A target positions per source -> (B, A, …), columns (B, 1, K)
 
         Args:
-            source: the parts of `Copyable`; with a state, read once: its memory goes through beam
-                search with the hypotheses, R / B of each source in features (R, 1, F)
-            newest: (B, A) the last query of its source that each position knows of; all, if not
-                given
+            source: the parts of `Copyable`; with a state, read in the first step only. Features are
+                then (R, 1, F), with R / B hypotheses per source
+            newest: (B, A) the last query that each position may read; default: all queries
         """
         kept = None
         if incremental_state is not None:
@@ -169,20 +168,19 @@ class Pointer(FairseqIncrementalState, nn.Module):
         return self.point(features.view(len(memory.words), -1, features.size(-1)), memory, newest)
 
     def point(self, features: Tensor, memory: Memory, newest: Optional[Tensor] = None) -> Copying:
-        """features (B, A, F): of A target positions a source -> (B, A, …), columns (B, 1, K)
+        """features (B, A, F) of A target positions per source -> (B, A, …), columns (B, 1, K)
 
         Args:
-            newest: (B, A) the last query that each position knows of; that of the source, if not
-                given
+            newest: (B, A) the last query that each position may read; default: all queries
         """
         words = memory.words
         scores = torch.baddbmm(memory.start, features, memory.keys)
         places, (levels, queries) = words.size(2), memory.parts.shape[1:3]
         place, *units, gate = scores.split([places, *[queries] * levels, 1], 2)
         place = place.view(*place.shape[:2], queries, -1)
-        share = place.softmax(3)  # numbers, too, where a query has no words: `to_first` drops them
-        if newest is not None or levels > 1:  # else all queries with words
-            end = memory.last if newest is None else newest.clamp_max(queries - 1)  # flat: one
+        share = place.softmax(3)  # arbitrary for a query without words; `to_first` drops it
+        if newest is not None or levels > 1:  # otherwise all queries are visible
+            end = memory.last if newest is None else newest.clamp_max(queries - 1)  # 0 if flat
             parts = memory.parts[:, -1].gather(1, end.unsqueeze(2).expand(-1, -1, queries))
             units[-1] = units[-1].masked_fill(~parts, _NEVER)
         if newest is not None:
@@ -192,7 +190,7 @@ class Pointer(FairseqIncrementalState, nn.Module):
             words = words.view(len(words), 1, queries, -1).masked_fill(~seen, NO_COLUMN).flatten(2)
             share = share * seen
         if queries > 1:
-            share = share * _choose(units, memory.parts).unsqueeze(3)
+            share = share * _query_probability(units, memory.parts).unsqueeze(3)
         share = torch.bmm(share.flatten(2), memory.to_first)
         return Copying(gate, share, memory.columns, words)
 
@@ -206,19 +204,19 @@ class Pointer(FairseqIncrementalState, nn.Module):
 
 
 def _keys(query: nn.Linear, keys: Tensor, exists: Tensor) -> Tuple[Tensor, Tensor]:
-    """(B, N, D), (B, N) -> (B, N, F), (B, N): what features are multiplied by, and what is added.
+    """(B, N, D), (B, N) -> (B, N, F), (B, N): factors of the features, and a constant term.
 
-    (W f + b) · k is f · (Wᵀ k) + b · k, and so each step of a beam search need not compute W f.
+    (W f + b) · k = f · (Wᵀ k) + b · k, so the steps of beam search do not compute W f.
     """
     keys = keys * keys.size(-1) ** -0.5
     start = keys @ query.bias
     return keys @ query.weight, start.masked_fill(~exists, _NEVER)
 
 
-def _choose(units: Sequence[Tensor], parts: Tensor) -> Tensor:
-    """Scores (B, A, Q) of each level, those of the top within what is known -> P(query) (B, A, Q).
+def _query_probability(units: Sequence[Tensor], parts: Tensor) -> Tensor:
+    """Scores (B, A, Q) of each level, with the top level masked -> P(query) (B, A, Q).
 
-    From the top down, the probability of a unit is shared out among its parts.
+    From the top down, the probability of each unit is divided among its parts.
     """
     *lower, top = units
     chosen = top.softmax(2)

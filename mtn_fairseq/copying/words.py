@@ -1,8 +1,8 @@
-"""Which words of a session can be copied, and where an output distribution has them.
+"""Which words of a session can be copied, and their columns in the output distribution.
 
-The distribution has a column for each word of the dictionary and, behind these, `SLOTS` for words
-that it does not have: the first such word of a session stands in the first slot, and so on. So the
-columns of a session do not depend on its batch, and are the same while the session grows.
+The distribution has one column per dictionary word, followed by `SLOTS` for out-of-vocabulary
+words: the first such word of a session gets the first slot, and so on. So the columns of a session
+do not depend on its batch, and do not change while the session grows.
 """
 
 from typing import List, NamedTuple, Optional, Sequence
@@ -13,14 +13,14 @@ from torch import Tensor
 from ..data.spelled_words import UNKNOWN_WORDS
 from ..modules.session_layout import SessionLayout
 
-SLOTS = 64  # different unknown words of one session; in a longer one the rest are not copied
-NO_COLUMN = 0  # <s>, which no source has: the column of what cannot be copied
+SLOTS = 64  # distinct unknown words per session; further ones are not copied
+NO_COLUMN = 0  # the column of tokens that cannot be copied; it is that of <s>, which no source has
 
 
 class Copyable(NamedTuple):
-    """What a decoder may copy: the words of each source, query by query.
+    """The words that a decoder may copy, by source and query.
 
-    A flat model takes all of a source for one query.
+    For a flat model, a source is a single query.
     """
 
     codes: Tensor  # (B, Q, L, C)
@@ -31,11 +31,11 @@ class Copyable(NamedTuple):
 
 
 class Columns:
-    """Of the sources of a task.
+    """Maps the words of sources to columns and back.
 
     Args:
         vocabulary: size of the dictionary
-        not_words: indices of what only structures a source, `<pad>`, `</s>`, `<q>`, …, and `<unk>`
+        not_words: indices that are never copied: `<pad>`, `</s>`, `<q>`, …, and `<unk>`
     """
 
     def __init__(self, vocabulary: int, not_words: Sequence[int]) -> None:
@@ -43,20 +43,20 @@ class Columns:
         self.not_words = tuple(not_words)
 
     def of(self, src_tokens: Tensor) -> Tensor:
-        """(B, T) -> (B, T): the column of each word; `NO_COLUMN` where there is none to copy."""
+        """(B, T) -> (B, T): the column of each word; `NO_COLUMN` if it cannot be copied."""
         same = src_tokens.unsqueeze(2).eq(src_tokens.unsqueeze(1))  # (B, T, T)
         is_first = ~same.tril(-1).any(2)
         unknown = src_tokens.ge(UNKNOWN_WORDS)
-        slot = (is_first & unknown).cumsum(1) - 1  # right at the first place of a word
-        slot = (same & is_first.unsqueeze(1)).mul(slot.unsqueeze(1)).sum(2)  # and at the others
+        slot = (is_first & unknown).cumsum(1) - 1  # correct at the first place of a word
+        slot = (same & is_first.unsqueeze(1)).mul(slot.unsqueeze(1)).sum(2)  # and at all places
         columns = torch.where(unknown, self.vocabulary + slot, src_tokens)
         too_many = unknown & slot.ge(SLOTS)
         not_a_word = torch.isin(src_tokens, src_tokens.new_tensor(self.not_words))
         return columns.masked_fill(too_many | not_a_word, NO_COLUMN)
 
     def of_part(self, src_tokens: Tensor, read: Tensor) -> Tensor:
-        """(B, T), (B, T') -> (B, T'): likewise, of what a model reads of each source."""
-        if read is src_tokens:  # all of it
+        """(B, T), (B, T') -> (B, T'): columns of the part that a model reads of each source."""
+        if read is src_tokens:
             return self.of(src_tokens)
         same = read.unsqueeze(2).eq(src_tokens.unsqueeze(1))
         return self.of(src_tokens).unsqueeze(1).masked_fill(~same, NO_COLUMN).amax(2)
@@ -67,8 +67,7 @@ class Columns:
         """(B, T), (B, T') -> (B, T'): the column of each target token, one pair per source.
 
         Args:
-            read: (B, T'') what a model reads of each source: only its words can be copied; all of
-                the source, if not given
+            read: (B, T'') the part of each source that a model reads, and so can copy; default: all
         """
         read = src_tokens if read is None else read
         words = read.unsqueeze(1).expand(-1, target.size(1), -1)
@@ -76,10 +75,10 @@ class Columns:
         return columns_of_targets(target, words, columns, unk)
 
     def words_of(self, src_tokens: Tensor, columns: Tensor, counts: List[int]) -> Tensor:
-        """(B, T), (n,) -> (n,): the indices of what columns stand for.
+        """(B, T), columns (n,) -> (n,): the indices of their words.
 
         Args:
-            counts: how many of the columns are of the first source, of the second, …
+            counts: number of columns of the first source, of the second, …
         """
         slots = columns.ge(self.vocabulary)
         if not bool(slots.any()):
@@ -95,7 +94,7 @@ class Columns:
         """src_tokens (B, T), and codes (n, C) of the real tokens
 
         Args:
-            levels: of the model, at least 2; the top one reads the whole source as one unit
+            levels: of the model, at least 2; the top level reads the whole source as one unit
         """
         end = torch.bincount(layout.token_row).cumsum(0) - 1  # (N,) the last token of each query
         both = torch.stack([src_tokens, self.of(src_tokens)], 2)[layout.tokens_exist]
@@ -110,7 +109,7 @@ class Columns:
         )
 
     def copyable_flat(self, src_tokens: Tensor, read: Tensor, codes: Tensor) -> Copyable:
-        """src_tokens (B, T), what a model reads of them (B, T'), and its codes (B, T', C)"""
+        """src_tokens (B, T), the part that a model reads (B, T'), and its codes (B, T', C)"""
         columns = self.of_part(src_tokens, read)
         codes, read, columns = (part.unsqueeze(1) for part in (codes, read, columns))
         only = torch.ones(len(read), 1, 1, 1, dtype=torch.bool, device=read.device)
@@ -118,11 +117,11 @@ class Columns:
 
 
 def columns_of_targets(target: Tensor, words: Tensor, columns: Tensor, unk: int) -> Tensor:
-    """target (…) -> (…): an unknown word is in its slot where it can be copied, else `<unk>`.
+    """target (…) -> (…): an unknown word gets its slot if it can be copied, otherwise `<unk>`.
 
     Args:
         words: (…, K) indices of the words that each target token could be copied from
-        columns: (…, K) and their columns
+        columns: (…, K) columns of these words
     """
     here = words.eq(target.unsqueeze(-1)) & columns.ne(NO_COLUMN)
     copied = columns.masked_fill(~here, NO_COLUMN).amax(-1)

@@ -26,7 +26,7 @@ class HLSTMConfig(RecurrentOptions):
 
 @register_model("hlstm", dataclass=HLSTMConfig)
 class HLSTMModel(SessionModel):
-    """The decoder starts from the state of the session level, and knows nothing else of it."""
+    """The initial state, from the session level, is all that the decoder reads of the source."""
 
     @classmethod
     def build_model(cls, cfg: HLSTMConfig, task: FairseqTask) -> "HLSTMModel":
@@ -45,7 +45,7 @@ class HLSTMModel(SessionModel):
 
 @register_model("mnsrf", dataclass=HLSTMConfig)
 class MNSRFModel(HLSTMModel):
-    """M-NSRF without its document ranker: what differs from `hlstm` is the loss."""
+    """M-NSRF without its document ranker; only its loss differs from `hlstm`."""
 
 
 @register_model_architecture("hlstm", "hlstm_aol")
@@ -57,6 +57,6 @@ def hlstm_aol(args: Namespace) -> None:
 @register_model_architecture("hlstm", "hlstm_small")
 @register_model_architecture("mnsrf", "mnsrf_small")
 def hlstm_small(args: Namespace) -> None:
-    """For one machine without a GPU; the size of the other `…_small` ones."""
+    """For a machine without a GPU; of the same size as the other `…_small` architectures."""
     args.encoder_embed_dim = getattr(args, "encoder_embed_dim", 192)
     args.encoder_hidden_size = getattr(args, "encoder_hidden_size", 174)

@@ -1,4 +1,4 @@
-"""`mtn`: Multiresolution Transformer Network, of any number of levels."""
+"""`mtn`: Multiresolution Transformer Network with any number of levels."""
 
 from argparse import Namespace
 from dataclasses import dataclass, field
@@ -75,7 +75,7 @@ class MTNConfig(TransformerOptions):
 
 @register_model("mtn", dataclass=MTNConfig)
 class MTNModel(SessionModel):
-    """A Transformer over the tokens of each query, masked ones above it, and one decoder."""
+    """A Transformer over the tokens of each query, masked encoders above it, and a decoder."""
 
     skips_padding = True
 
@@ -123,7 +123,7 @@ class MTNModel(SessionModel):
 
 
 def _levels(cfg: MTNConfig) -> Tuple[List[int], List[int]]:
-    """Layers and largest unit of each level, bottom up."""
+    """Number of layers and largest unit of each level, bottom up."""
     layers = one_int_per_level(cfg.level_layers, "--level-layers")
     sizes = one_int_per_level(cfg.level_sizes, "--level-sizes")
     if len(layers) > len(sizes):
@@ -147,10 +147,10 @@ def _upper_levels(
     layers: List[int],
     sizes: List[int],
 ) -> nn.ModuleList:
-    """The masked encoders of level 2 and up; no parameters shared between levels."""
+    """The masked encoders of level 2 and up, without shared parameters."""
     levels = nn.ModuleList()
     for level, depth in enumerate(layers[1:], 2):
-        # The top level reads the whole source as one unit, so it also counts what deeper data has.
+        # The top level reads the whole source as one unit, even if the data have more levels.
         units = sizes[level - 1] if level < len(layers) else prod(sizes[level - 1 :])
         positions = None
         if not cfg.no_token_positional_embeddings:
@@ -173,7 +173,7 @@ def _norm(cfg: MTNConfig) -> nn.Module:
 
 
 def _norms(cfg: MTNConfig, layers: List[int]) -> nn.ModuleList:
-    """One for each thing that a vector from above is added to."""
+    """One norm per addition of a vector from above."""
     upper = len(layers) - 1
     return nn.ModuleList(
         _norm(cfg) for _ in range(min(upper, 1) if str(cfg.add_back) == "top" else upper)
@@ -206,7 +206,7 @@ def mtn_3level(args: Namespace) -> None:
 
 @register_model_architecture("mtn", "mtn_small")
 def mtn_small(args: Namespace) -> None:
-    """For one machine without a GPU; the size of the other `…_small` ones."""
+    """For a machine without a GPU; of the same size as the other `…_small` architectures."""
     args.level_layers = getattr(args, "level_layers", "2,1")
     args.query_projection = getattr(args, "query_projection", "linear")
     args.encoder_embed_dim = getattr(args, "encoder_embed_dim", 192)

@@ -1,4 +1,4 @@
-"""What the models made of LSTMs have in common: options, embedding, layers."""
+"""What the LSTM models share: options, embedding, layers."""
 
 from dataclasses import dataclass, field
 from typing import Optional, Tuple
@@ -32,7 +32,7 @@ class RecurrentOptions(FairseqDataclass):
 
 
 def bidirectional_lstm(cfg: RecurrentOptions, task: FairseqTask) -> LSTMEncoder:
-    """With the embedding that the decoder shares."""
+    """An encoder with the embedding that the decoder shares."""
     return LSTMEncoder(
         task.source_dictionary,
         cfg.encoder_embed_dim,
@@ -49,7 +49,7 @@ def bidirectional_lstm(cfg: RecurrentOptions, task: FairseqTask) -> LSTMEncoder:
 def decoder_parts(
     cfg: RecurrentOptions, task: FairseqTask, encoder: LSTMEncoder, features: int
 ) -> Tuple:
-    """What every recurrent decoder is made of: see `RecurrentDecoder`."""
+    """The arguments of every recurrent decoder, see `RecurrentDecoder`."""
     return (
         task.target_dictionary,
         encoder.embed_tokens,

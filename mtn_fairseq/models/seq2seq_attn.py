@@ -28,7 +28,7 @@ class Seq2SeqAttnConfig(RecurrentOptions):
 
 @register_model("seq2seq_attn", dataclass=Seq2SeqAttnConfig)
 class Seq2SeqAttnModel(SessionModel):
-    """Luong's global attention (dot product), the previous context fed to the next step."""
+    """Luong's global attention (dot product); each step reads the context of the previous step."""
 
     @classmethod
     def build_model(cls, cfg: Seq2SeqAttnConfig, task: FairseqTask) -> "Seq2SeqAttnModel":
@@ -52,6 +52,6 @@ def seq2seq_attn_aol(args: Namespace) -> None:
 
 @register_model_architecture("seq2seq_attn", "seq2seq_attn_small")
 def seq2seq_attn_small(args: Namespace) -> None:
-    """For one machine without a GPU; the size of the other `…_small` ones."""
+    """For a machine without a GPU; of the same size as the other `…_small` architectures."""
     args.encoder_embed_dim = getattr(args, "encoder_embed_dim", 192)
     args.encoder_hidden_size = getattr(args, "encoder_hidden_size", 200)

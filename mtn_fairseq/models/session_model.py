@@ -1,4 +1,4 @@
-"""What every model of this package has in common."""
+"""What all models of this package share."""
 
 from argparse import Namespace
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
@@ -17,11 +17,11 @@ from ..description import ModelDescription
 
 
 class SessionModel(FairseqEncoderDecoderModel):
-    """A session in, the next query out."""
+    """Reads a session and predicts the next query."""
 
-    skips_padding = False  # whether the layers are given real tokens only
+    skips_padding = False  # whether the layers receive real tokens only
     levels = 2  # 2: reads a session; 3: also the earlier sessions of the same person
-    level_sizes: Optional[List[int]] = None  # of the units that it is built for; None: any
+    level_sizes: Optional[List[int]] = None  # maximum sizes of its units; None: no limit
 
     def forward(
         self,
@@ -35,11 +35,10 @@ class SessionModel(FairseqEncoderDecoderModel):
         """src_tokens (B, T), prev_output_tokens (P, T') -> logits (P, T', V).
 
         Args:
-            target_rows: (P,) with whole sessions: which query, of all in the batch, each target
-                follows; else P = B
-            packed: only for the real target positions, in one row (R, V), as `get_targets` then
-                gives the targets: the output layer is as wide as the vocabulary, and no loss
-                counts padding
+            target_rows: (P,) for whole sessions: the query that each target follows, counted over
+                the batch; without it P = B
+            packed: return logits (R, V) of the real target positions only, for which `get_targets`
+                returns the targets: saves the wide output layer on padding, which no loss counts
         """
         encoder_out = self.encoder(src_tokens, src_lengths=src_lengths, target_rows=target_rows)
         return self.decoder(
@@ -47,7 +46,7 @@ class SessionModel(FairseqEncoderDecoderModel):
         )
 
     def copy_by(self, pointer: Pointer, separators: List[int]) -> None:
-        """Words of the source can be copied, from now on."""
+        """Let the model copy words of the source from now on."""
         if getattr(self.decoder, "adaptive_softmax", None) is not None:
             raise InputError(
                 "--copy-attention mixes whole distributions, which adaptive softmax does not have",
@@ -59,7 +58,7 @@ class SessionModel(FairseqEncoderDecoderModel):
         self.encoder.columns = Columns(len(dictionary), structure)
 
     def columns_of(self, src_tokens: Tensor, target: Tensor) -> Tensor:
-        """(B, T), (B, T') -> (B, T'): where the distribution of a model that copies has them."""
+        """(B, T), (B, T') -> (B, T'): columns of target tokens, for a model that copies."""
         unk, read = self.decoder.dictionary.unk(), self.encoder.source(src_tokens)
         return self.encoder.columns.of_targets(src_tokens, target, unk, read)
 
@@ -85,7 +84,7 @@ class SessionModel(FairseqEncoderDecoderModel):
         log_probs: bool,
         sample: Optional[Dict[str, Any]] = None,
     ) -> Tensor:
-        """(…, V); where words are copied, of the mixture, and some columns wider."""
+        """(…, V); for a model that copies (…, V + SLOTS), of the mixture."""
         copying = (net_output[1] or {}).get("copying")
         if copying is None:
             return super().get_normalized_probs(net_output, log_probs, sample)

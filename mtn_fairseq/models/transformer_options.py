@@ -1,4 +1,4 @@
-"""What the models made of Transformer layers have in common: options, embedding, output layer."""
+"""What the Transformer models share: options, embedding, output layer."""
 
 from argparse import Namespace
 from dataclasses import dataclass, field, fields
@@ -104,11 +104,11 @@ def fairseq_options(
     decoder_layers: int,
     **others: object,
 ) -> TransformerConfig:
-    """The options as fairseq's own layers, encoder and decoder read them.
+    """The options in the form that fairseq's layers, encoder and decoder read.
 
     Args:
-        kind: the model's own options; `cfg` may come as any object that has them
-        others: whatever else of fairseq's `TransformerConfig` is not an option of the model
+        kind: the class of the model's options; `cfg` may be any object with these attributes
+        others: fields of fairseq's `TransformerConfig` that are not options of the model
     """
     names = [option.name for option in fields(kind) if option.name != "_name"]
     options = Namespace(**{name: getattr(cfg, name) for name in names})
@@ -123,7 +123,7 @@ def fairseq_options(
 
 
 def token_embedding(cfg: TransformerOptions, dictionary: Dictionary) -> nn.Embedding:
-    """One for source and target."""
+    """One embedding for source and target."""
     embedding = Embedding(len(dictionary), cfg.encoder_embed_dim, dictionary.pad())
     if cfg.encoder_embed_path:
         utils.load_embedding(utils.parse_embedding(cfg.encoder_embed_path), dictionary, embedding)
@@ -131,7 +131,7 @@ def token_embedding(cfg: TransformerOptions, dictionary: Dictionary) -> nn.Embed
 
 
 def output_layer(cfg: TransformerOptions, dictionary: Dictionary) -> Optional[nn.Module]:
-    """An output layer with weights and a bias of its own; None where fairseq builds it."""
+    """An output layer with its own weights and bias; None if fairseq builds the output layer."""
     if cfg.share_decoder_input_output_embed or cfg.adaptive_softmax_cutoff is not None:
         return None
     layer = Linear(cfg.encoder_embed_dim, len(dictionary))

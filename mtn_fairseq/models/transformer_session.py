@@ -42,7 +42,7 @@ class TransformerSessionConfig(TransformerOptions):
 
 @register_model("transformer_session", dataclass=TransformerSessionConfig)
 class TransformerSessionModel(SessionModel):
-    """The whole session is one sequence of tokens; separators are tokens like others."""
+    """Reads the whole session as one sequence; separators are ordinary tokens."""
 
     skips_padding = True
 
@@ -89,7 +89,7 @@ def transformer_aol(args: Namespace) -> None:
 
 @register_model_architecture("transformer_session", "transformer_small")
 def transformer_small(args: Namespace) -> None:
-    """For one machine without a GPU; the size of the other `…_small` ones."""
+    """For a machine without a GPU; of the same size as the other `…_small` architectures."""
     args.encoder_layers = getattr(args, "encoder_layers", 3)
     args.encoder_embed_dim = getattr(args, "encoder_embed_dim", 192)
     args.encoder_ffn_embed_dim = getattr(args, "encoder_ffn_embed_dim", 384)

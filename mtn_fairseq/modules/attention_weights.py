@@ -1,4 +1,4 @@
-"""What the queries of a session attend to, read off a trained encoder as it stands."""
+"""Attention weights between the queries of a session, from a trained encoder."""
 
 from typing import Any, List, Tuple
 
@@ -11,17 +11,17 @@ from .packed_attention import AttentionPlan
 
 @torch.no_grad()
 def session_attention(encoder: MTNEncoder, src_tokens: Tensor) -> List[Tensor]:
-    """One source (T,) -> (Q, Q) for each layer of the session level, the mean of its heads.
+    """One source (T,) -> weights (Q, Q) of each layer of the session level, averaged over heads.
 
-    [i, j] is how much query i takes from query j: rows sum to one, later queries get nothing.
+    [i, j] is the weight of query j for query i: rows sum to one, later queries have weight zero.
     """
     level: Any = encoder.levels[0]
-    inputs: List[Tuple[Tensor, AttentionPlan]] = []  # x (Q, C) of each layer
+    inputs: List[Tuple[Tensor, AttentionPlan]] = []  # x (Q, C) and plan of each layer
 
-    def see_layer(module: nn.Module, given: Tuple[Tensor, AttentionPlan]) -> None:
+    def record_inputs(module: nn.Module, given: Tuple[Tensor, AttentionPlan]) -> None:
         inputs.append(given)
 
-    hooks = [layer.register_forward_pre_hook(see_layer) for layer in level.layers]
+    hooks = [layer.register_forward_pre_hook(record_inputs) for layer in level.layers]
     try:
         encoder(src_tokens.unsqueeze(0))
     finally:
@@ -31,7 +31,7 @@ def session_attention(encoder: MTNEncoder, src_tokens: Tensor) -> List[Tensor]:
 
 
 def _weights(layer: Any, x: Tensor, plan: AttentionPlan) -> Tensor:
-    """The layer's own attention once more, this time to return its weights."""
+    """Run the layer's attention again, to get its weights."""
     if layer.normalize_before:
         x = layer.self_attn_layer_norm(x)
     _, weights = layer.self_attn(x, x, plan, need_weights=True)

@@ -1,4 +1,4 @@
-"""What an encoder of ours makes of sources, and how fairseq's generators pass it along."""
+"""The output of our encoders, and its form for fairseq's generators."""
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
@@ -8,20 +8,20 @@ from torch import Tensor
 from .packed_attention import Grid
 from .session_layout import SessionLayout
 
-EncoderOut = Dict[str, List[Tensor]]  # as fairseq's generators know it
+EncoderOut = Dict[str, List[Tensor]]  # the form that fairseq's generators use
 
 
 class Encoded(NamedTuple):
     codes: Tensor  # (n, C) one per real token
     layout: SessionLayout  # of the tokens
-    last_query_only: bool = False  # a target sees the codes of the query before it, and no others
+    last_query_only: bool = False  # a target attends to the query before it only
     copyable: Optional[Sequence[Tensor]] = None  # for a decoder that copies, see copying.words
 
 
 def for_generator(encoded: Encoded) -> EncoderOut:
-    """As a stock Transformer encoder returns it, so that beam search can reorder it.
+    """The form that a stock Transformer encoder returns, so that beam search can reorder it.
 
-    `encoder_out` is (T, B, C) in the places of the sources, or (longest last query, B, C).
+    `encoder_out` is (T, B, C) at the positions of the sources, or (longest last query, B, C).
     """
     layout = encoded.layout
     if encoded.last_query_only:
@@ -43,7 +43,7 @@ def for_generator(encoded: Encoded) -> EncoderOut:
 
 
 def reorder(encoder_out: EncoderOut, new_order: Tensor) -> EncoderOut:
-    """The sources of a batch in another order, or several times, as beam search wants them."""
+    """Reorder or repeat the sources of a batch, as beam search requires."""
     batch_dimension = {"encoder_out": 1}  # (T, B, C); all others begin with B
     return {
         key: [value.index_select(batch_dimension.get(key, 0), new_order) for value in values]
@@ -52,31 +52,31 @@ def reorder(encoder_out: EncoderOut, new_order: Tensor) -> EncoderOut:
 
 
 class SessionEncoder:
-    """What encoders made of Transformer layers have in common: one pass, whoever asks."""
+    """What our Transformer encoders share: the same pass in training and in generation."""
 
-    columns: Any = None  # of what a decoder copies, see copying.words
+    columns: Any = None  # columns of copied words, see copying.words
 
     def encode_sources(self, src_tokens: Tensor) -> Encoded:
         """src_tokens (B, T) -> the code of each real token"""
         raise NotImplementedError
 
     def forward(self, src_tokens: Tensor, src_lengths: Any = None, **unused: object) -> Encoded:
-        """As `encode_sources`, with what can be copied."""
+        """`encode_sources`, with the words that can be copied."""
         encoded = self.encode_sources(src_tokens)
         if self.columns is None:
             return encoded
         return encoded._replace(copyable=self.copyable(src_tokens, encoded))
 
     def forward_torchscript(self, net_input: Dict[str, Tensor]) -> EncoderOut:
-        """What fairseq's generators call."""
+        """Called by fairseq's generators."""
         return for_generator(self.forward(net_input["src_tokens"]))
 
     def source(self, src_tokens: Tensor) -> Tensor:
-        """(B, T) -> (B, T'): what is read of it, and can be copied; all of it."""
+        """(B, T) -> (B, T'): the part that is read and can be copied; here all of it."""
         return src_tokens
 
     def copyable(self, src_tokens: Tensor, encoded: Encoded) -> Sequence[Tensor]:
-        """For a decoder that copies."""
+        """The words that a decoder can copy."""
         raise NotImplementedError
 
     def reorder_encoder_out(self, encoder_out: EncoderOut, new_order: Tensor) -> EncoderOut:

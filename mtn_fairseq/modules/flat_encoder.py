@@ -38,7 +38,7 @@ class FlatEncoder(SessionEncoder, PackedEncoder):
         return Encoded(self.encode(source[layout.tokens_exist], position, plan), layout)
 
     def source(self, src_tokens: Tensor) -> Tensor:
-        """(B, T) -> (B, T'): what is read of it."""
+        """(B, T) -> (B, T'): the part that is read."""
         return flat_source(src_tokens, self.source_context, self.separators, self.padding_idx)
 
     def copyable(self, src_tokens: Tensor, encoded: Encoded) -> Sequence[Tensor]:

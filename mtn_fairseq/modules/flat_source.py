@@ -1,4 +1,4 @@
-"""What a flat model reads of a source: the whole session with its separators, or its last query."""
+"""The part of a source that a flat model reads: the session with separators, or the last query."""
 
 from typing import Sequence
 
@@ -12,7 +12,7 @@ SOURCE_CONTEXTS = ("session", "last")
 def flat_source(
     src_tokens: Tensor, context: str, separators: Sequence[int], padding_idx: int
 ) -> Tensor:
-    """(B, T) -> (B, T) as it is, or (B, longest last query), padded on the right."""
+    """(B, T) -> (B, T) unchanged, or (B, longest last query), padded on the right."""
     if context == "session":
         return src_tokens
     layout = SessionLayout(src_tokens, separators, padding_idx)

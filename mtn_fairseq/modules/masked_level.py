@@ -1,4 +1,4 @@
-"""A level above the query encoder: positions, then Transformer layers that see no later unit."""
+"""A level above the query encoder: positions, then Transformer layers that mask later units."""
 
 from typing import Optional
 
@@ -12,7 +12,7 @@ from .session_layout import LevelView
 
 
 class UnitPositions(nn.Module):
-    """One vector a position, read at given positions (fairseq's own count them off the tokens)."""
+    """One vector per position, looked up by position (fairseq's modules look up by tokens)."""
 
     def __init__(self, max_units: int, embed_dim: int, learned: bool) -> None:
         super().__init__()
@@ -29,10 +29,10 @@ class UnitPositions(nn.Module):
 
 
 class MaskedLevel(nn.Module):
-    """The Masked Session Encoder of the paper's figure, and each one above it.
+    """The Masked Session Encoder of the paper's figure, or the encoder of a higher level.
 
     Args:
-        what: what is counted by `max_units`, for messages: queries per session, …
+        what: what `max_units` counts, for messages: queries per session, …
     """
 
     def __init__(
@@ -53,11 +53,11 @@ class MaskedLevel(nn.Module):
         self.final_norm = final_norm
 
     def forward(self, units: Tensor, view: LevelView) -> Tensor:
-        """(B, Q, C) -> (B, Q, C): each unit with what it takes from those before it."""
+        """(B, Q, C) -> (B, Q, C): each unit attends to itself and to the units before it."""
         check_fits(self.what, int(view.position.max()) + 1, self.max_units)
         if self.positions is not None:
             units = units + self.positions(view.position)
-        # Slots without a query come last, so what exists never sees them.
+        # Padding comes last, so real queries never attend to it.
         grid = Grid(*view.position.shape)
         plan = AttentionPlan(grid, grid, view.visible)
         x = grid.unpad(self.dropout_module(units))  # (B, Q, C) -> (B·Q, C)

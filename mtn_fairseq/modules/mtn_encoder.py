@@ -14,20 +14,20 @@ from .unit_projection import parts_so_far
 
 
 class MTNEncoder(SessionEncoder, FairseqEncoder):
-    """Flat session tokens in, one code a token out; a code knows the queries before, never after.
+    """Encodes a flat session as one code per token, which never depends on a later query.
 
     Args:
-        query_encoder: an ordinary Transformer encoder, run on each query by itself (level 1)
-        projections: level 2 and up: the parts of a unit to one vector
-        levels: level 2 and up: masked encoder over these vectors
-        norms: bottom up: one for each thing that a vector from above is added to
+        query_encoder: an ordinary Transformer encoder, run on each query separately (level 1)
+        projections: level 2 and up: map the parts of a unit to one vector
+        levels: level 2 and up: masked encoders over these vectors
+        norms: bottom up: one per addition of a vector from above
         separators: dictionary indices of `<q>`, `<session>`, …
-        add_back: `every` level's vectors come down step by step, or the `top` one's at once
+        add_back: add the vectors of `every` level step by step, or of the `top` level only
         decoder_context: codes of the whole `session`, or of its last `query` only
         max_source_positions: tokens of the longest flat source
     """
 
-    reads_whole_sessions = True  # no code knows of a later query: all prefixes at once are exact
+    reads_whole_sessions = True  # codes ignore later queries: one pass is exact for all prefixes
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class MTNEncoder(SessionEncoder, FairseqEncoder):
         layout = SessionLayout(src_tokens, self.separators, self.padding_idx)
         longest = int(layout.token_position.max()) + 1
         check_fits(counted_at(1), longest, self.query_encoder.max_source_positions)
-        # Y₁ = Transformer(X), each query by itself (Prop. 2)
+        # Y₁ = Transformer(X), each query separately (Prop. 2)
         codes = self.query_encoder.encode(
             query_tokens(src_tokens, layout, self.separators, self.dictionary.eos()),
             layout.token_position,
@@ -65,7 +65,7 @@ class MTNEncoder(SessionEncoder, FairseqEncoder):
         if len(self.levels):
             units = self._levels_up(codes, layout)
             from_above = self._levels_down(units)[layout.slots_exist]  # (B, Q, C) -> (N, C)
-            # Ỹ = ψ(Y₁ + Ŷ₂) (Prop. 4); Ŷ₂ has the code of its query at each token
+            # Ỹ = ψ(Y₁ + Ŷ₂) (Prop. 4); Ŷ₂ repeats the code of a query at each of its tokens
             codes = self.norms[0](codes + from_above[layout.token_row])
         return Encoded(codes, layout, last_query_only=self.decoder_context == "query")
 
@@ -84,7 +84,7 @@ class MTNEncoder(SessionEncoder, FairseqEncoder):
         return codes
 
     def _levels_down(self, codes: List[Tensor]) -> Tensor:
-        """The codes of all levels -> the vector (B, Q, C) that each query's tokens receive."""
+        """The codes of all levels -> the vector (B, Q, C) to add to the tokens of each query."""
         code = codes[-1]
         if self.add_back == "every":
             for lower, norm in zip(reversed(codes[:-1]), reversed(list(self.norms)[1:])):
@@ -92,7 +92,7 @@ class MTNEncoder(SessionEncoder, FairseqEncoder):
         return code
 
     def copyable(self, src_tokens: Tensor, encoded: Encoded) -> Sequence[Tensor]:
-        """Unit by unit, down to queries; without a level above them, the source is a session."""
+        """The words by query and unit; with one level, the source counts as one session."""
         levels = max(len(self.levels) + 1, 2)
         return self.columns.copyable_by_query(src_tokens, encoded.codes, encoded.layout, levels)
 
@@ -101,8 +101,8 @@ class MTNEncoder(SessionEncoder, FairseqEncoder):
 
 
 def within_queries(layout: SessionLayout) -> AttentionPlan:
-    """Each token sees those of its own query. A source is one row: queries of like sources add up
-    to rows of like length, while queries by themselves would be padded to the longest."""
+    """Each token attends to its own query. There is one row per source, not per query: the sources
+    of a batch have similar lengths, while queries would all be padded to the longest."""
     grid = Grid.of(layout.token_source, len(layout.queries))
     query = grid.pad(layout.token_row, -1)  # (B, places)
     return AttentionPlan(grid, grid, query.unsqueeze(2).eq(query.unsqueeze(1)))

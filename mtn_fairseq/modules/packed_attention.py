@@ -1,9 +1,8 @@
-"""Attention among tokens that are kept in one long row, with no padding between them.
+"""Attention over packed tokens: one long row without padding.
 
-In a batch of short queries half of all places may be padding. Everything in a Transformer layer
-but attention treats each token by itself, so a layer is given the real tokens only, (n, C).
-Attention alone needs to know which of them stand together: an `AttentionPlan` goes through the
-layers beside the tokens.
+In a batch of short queries half of all positions may be padding. Except for attention, a
+Transformer layer treats each token separately, so it receives the real tokens only, (n, C).
+Attention must know which tokens belong together: each layer also receives an `AttentionPlan`.
 """
 
 from typing import Dict, NamedTuple, Optional, Tuple
@@ -17,15 +16,15 @@ IncrementalState = Dict[str, Dict[str, Optional[Tensor]]]
 
 
 class Grid(NamedTuple):
-    """Where packed tokens stand when padded to rows of equal length."""
+    """Positions of packed tokens after padding to rows of equal length."""
 
     rows: int
     length: int
-    place: Optional[Tensor] = None  # (n,) counted over all rows; None where no place is empty
+    place: Optional[Tensor] = None  # (n,) counted over all rows; None if there is no padding
 
     @classmethod
     def of(cls, row: Tensor, rows: int) -> "Grid":
-        """(n,) row of each token, never falling -> tokens of one row side by side, in order."""
+        """Sorted row (n,) of each token -> a grid with the tokens of a row in their order."""
         count = torch.bincount(row, minlength=rows)
         length = int(count.max())
         if len(row) == rows * length:
@@ -46,19 +45,19 @@ class Grid(NamedTuple):
 
 
 def position_in_row(row: Tensor, count: Tensor) -> Tensor:
-    """(n,) row of each token, never falling, and the tokens of each row -> (n,)"""
+    """Sorted row (n,) of each token, number of tokens per row -> position in the row (n,)"""
     return torch.arange(len(row), device=row.device) - (count.cumsum(0) - count)[row]
 
 
 class AttentionPlan(NamedTuple):
-    """Which tokens see which.
+    """The attention mask of packed tokens.
 
-    A place without a token must see something too, or its softmax, though never read, is no number.
+    Padding must attend to something, too: otherwise its softmax, though never read, is NaN.
     """
 
     query: Grid
     key: Grid
-    visible: Optional[Tensor]  # (rows, places of queries or 1, places of keys); None: all of them
+    visible: Optional[Tensor]  # (rows, query positions or 1, key positions); None: all visible
 
 
 class PackedAttention(MultiheadAttention):
@@ -72,12 +71,12 @@ class PackedAttention(MultiheadAttention):
         incremental_state: Optional[IncrementalState] = None,
         need_weights: bool = False,
     ) -> Tuple[Tensor, Optional[Tensor]]:
-        """query (n, C), key (m, C) -> (n, C), and what weighs the keys: (rows, queries, keys).
+        """query (n, C), key (m, C) -> (n, C) and attention weights (rows, queries, keys).
 
         Args:
-            incremental_state: has keys and values of earlier tokens, as fairseq's attention keeps
-                and reorders them; those of a source are read once
-            need_weights: the mean of all heads; None if not needed
+            incremental_state: keys and values of earlier tokens, kept and reordered as in fairseq's
+                attention; those of a source are computed once
+            need_weights: return the weights, averaged over heads; otherwise None
         """
         keys, values = self._keys_and_values(key, plan.key, incremental_state)
         visible = None if plan.visible is None else plan.visible.unsqueeze(1)
@@ -88,13 +87,13 @@ class PackedAttention(MultiheadAttention):
 
     @property
     def once_per_session(self) -> bool:
-        """Whether its state is of a source, for all hypotheses of it."""
+        """Whether all hypotheses of a source share one state."""
         return self.encoder_decoder_attention
 
     def _keys_and_values(
         self, key: Tensor, grid: Grid, state: Optional[IncrementalState]
     ) -> Tuple[Tensor, Tensor]:
-        """(m, C) -> (rows, H, length, C/H), behind those that the state has."""
+        """(m, C) -> (rows, H, length, C/H), appended to those of the state."""
         kept = {} if state is None else self._get_input_buffer(state)
         if kept and not self.self_attention:
             return kept["prev_key"], kept["prev_value"]
@@ -108,7 +107,7 @@ class PackedAttention(MultiheadAttention):
 
     @property
     def _dropout(self) -> float:
-        """Also outside training, if fairseq-generate is told to --retain-dropout."""
+        """Not zero outside training, if fairseq-generate runs with --retain-dropout."""
         dropping = self.training or self.dropout_module.apply_during_inference
         return self.dropout_module.p if dropping else 0.0
 
@@ -120,7 +119,7 @@ class PackedAttention(MultiheadAttention):
 def attend(
     queries: Tensor, keys: Tensor, values: Tensor, visible: Optional[Tensor], dropout: float
 ) -> Tensor:
-    """softmax(Q Kᵀ / √d) V, by torch's fused kernel where there is one (torch >= 2)."""
+    """softmax(Q Kᵀ / √d) V, with torch's fused kernel if there is one (torch >= 2)."""
     if hasattr(F, "scaled_dot_product_attention"):
         return F.scaled_dot_product_attention(queries, keys, values, visible, dropout)
     return F.dropout(weights(queries, keys, visible), dropout) @ values

@@ -28,10 +28,10 @@ _FAST_PATH_WEIGHTS = [
 
 
 class EncoderLayer(TransformerEncoderLayerBase):
-    """The parts of fairseq's layer, for packed tokens.
+    """fairseq's encoder layer, for packed tokens.
 
-    0.12.2 keeps a second copy of all weights as parameters; without them a checkpoint is the same
-    on both versions of fairseq.
+    fairseq 0.12.2 keeps a second copy of all weights as parameters. Without it, checkpoints are the
+    same in both versions of fairseq.
     """
 
     def __init__(self, cfg: TransformerConfig) -> None:
@@ -39,7 +39,7 @@ class EncoderLayer(TransformerEncoderLayerBase):
         for name in _FAST_PATH_WEIGHTS:
             self._parameters.pop(name, None)
 
-    # 0.12.2 overrides it to fill the second copy.
+    # fairseq 0.12.2 overrides this method to fill the second copy.
     _load_from_state_dict = nn.Module._load_from_state_dict
 
     def forward(self, x: Tensor, plan: AttentionPlan) -> Tensor:
@@ -59,7 +59,7 @@ class EncoderLayer(TransformerEncoderLayerBase):
 
 
 class DecoderLayer(TransformerDecoderLayerBase):
-    """The parts of fairseq's layer, for packed tokens."""
+    """fairseq's decoder layer, for packed tokens."""
 
     def forward(
         self,
@@ -70,7 +70,7 @@ class DecoderLayer(TransformerDecoderLayerBase):
         incremental_state: Optional[IncrementalState] = None,
         need_weights: bool = False,
     ) -> Tuple[Tensor, Optional[Tensor]]:
-        """x (R, C), codes (n, C) -> (R, C), and how x weighs the codes."""
+        """x (R, C), codes (n, C) -> (R, C) and the attention weights over the codes."""
         weights = None
 
         def attend_to_targets(y: Tensor) -> Tensor:
@@ -128,9 +128,9 @@ class PackedEncoder(TransformerEncoderBase):
 
 
 class PackedDecoder(TransformerDecoderBase):
-    """fairseq's, that may have a pointer to copy words of the source by."""
+    """fairseq's decoder, with an optional pointer that copies words of the source."""
 
-    codes_once_per_session = True  # in beam search, for all of its hypotheses
+    codes_once_per_session = True  # in beam search, all hypotheses of a session share its codes
 
     def __init__(self, *others: Any, **options: Any) -> None:
         super().__init__(*others, **options)
@@ -155,15 +155,15 @@ class PackedDecoder(TransformerDecoderBase):
         """prev_output_tokens (P, T') -> logits (P, T', V), (R, V) if packed.
 
         Args:
-            encoder_out: of as many sources as there are targets; of fewer with `target_rows`, and
-                with a state, where each source may have several hypotheses side by side
-            incremental_state: of all tokens but the last; then logits are (P, 1, V)
-            features_only: what the output layer would read
-            target_rows: (P,) which query, of all in the batch, each target follows, never falling;
-                without it, the last of each source
-            packed: of real tokens only
-            need_weights: with a state, how the last layer weighs the codes, unless the layers are
-                told that nobody needs it
+            encoder_out: of one source per target; of fewer sources with `target_rows`, or with a
+                state, where a source may have several consecutive hypotheses
+            incremental_state: state of all tokens but the last; logits are then (P, 1, V)
+            features_only: return the features that the output layer would read
+            target_rows: (P,) the query that each target follows, counted over the batch, sorted;
+                default: the last query of each source
+            packed: return logits of real tokens only
+            need_weights: with a state, return the attention weights of the last layer, unless its
+                `need_attn` is off
         """
         real = prev_output_tokens.ne(self.padding_idx)
         if incremental_state is None or isinstance(encoder_out, Encoded):
@@ -192,7 +192,7 @@ class PackedDecoder(TransformerDecoderBase):
         incremental_state: Optional[IncrementalState] = None,
         need_weights: bool = False,
     ) -> Tuple[Tensor, Optional[Tensor]]:
-        """tokens (R,) -> features (R, C), and how the last layer weighs the codes"""
+        """tokens (R,) -> features (R, C) and attention weights of the last layer"""
         tokens = as_read_by_embeddings(tokens, self.dictionary)
         x, weights = self.embed_scale * self.embed_tokens(tokens), None
         if self.quant_noise is not None:  # before the positions, unlike in fairseq's encoder
@@ -214,7 +214,7 @@ class PackedDecoder(TransformerDecoderBase):
     def _copying(
         self, features: Tensor, plan: TargetPlan, incremental_state: Optional[IncrementalState]
     ) -> Any:
-        """How the pointer copies, if there is one: (R, …); with a state (B, R / B, …)"""
+        """The pointer's output, if there is a pointer: (R, …); with a state (B, R / B, …)"""
         if self.pointer is None:
             return None
         grid = plan.to_source.query
@@ -224,7 +224,7 @@ class PackedDecoder(TransformerDecoderBase):
 
 
 def in_places(packed: Tensor, real: Tensor) -> Tensor:
-    """(R, …) -> (P, T', …); zeros elsewhere."""
+    """(R, …) -> (P, T', …); zeros at padding."""
     places = packed.new_zeros(*real.shape, *packed.shape[1:])
     places[real] = packed
     return places
@@ -236,7 +236,7 @@ Layer = Union[EncoderLayer, DecoderLayer]
 def _residual(
     layer: Layer, norm: nn.Module, x: Tensor, sublayer: Callable[[Tensor], Tensor]
 ) -> Tensor:
-    """x + sublayer(x), the norm before the sublayer or behind the sum"""
+    """x + sublayer(x), with the norm before the sublayer or after the sum"""
     y = x + layer.dropout_module(sublayer(norm(x) if layer.normalize_before else x))
     return y if layer.normalize_before else norm(y)
 
@@ -249,7 +249,7 @@ def _feed_forward(layer: Layer, x: Tensor) -> Tensor:
 
 
 def _wrapped(layer: nn.Module, cfg: TransformerConfig) -> nn.Module:
-    """As fairseq's own builders do."""
+    """Wrap a layer as fairseq's builders do."""
     if cfg.checkpoint_activations:
         layer = checkpoint_wrapper(layer, offload_to_cpu=cfg.offload_activations)
     return fsdp_wrap(
@@ -260,9 +260,9 @@ def _wrapped(layer: nn.Module, cfg: TransformerConfig) -> nn.Module:
 def _at_positions(
     part: Union[TransformerEncoderBase, TransformerDecoderBase], x: Tensor, position: Tensor
 ) -> Tensor:
-    """(n, C), (n,) -> (n, C): what fairseq's encoder and decoder do with embedded tokens."""
+    """(n, C), (n,) -> (n, C): positions, norm and dropout as in fairseq's encoder and decoder."""
     if part.embed_positions is not None:
-        # fairseq counts positions off a row of tokens; so count a row as long as the longest.
+        # fairseq derives positions from a row of tokens, so pass a row of the greatest length.
         row = position.new_full((1, int(position.max()) + 1), part.padding_idx + 1)
         x = x + part.embed_positions(row).squeeze(0)[position]
     if part.layernorm_embedding is not None:

@@ -1,4 +1,4 @@
-"""Decoders of one LSTM: started from a state, with or without attention to the source."""
+"""LSTM decoders that start from a state of the encoder, with or without attention."""
 
 from typing import Any, Dict, Optional, Tuple
 
@@ -16,12 +16,12 @@ Features = Tuple[Tensor, Dict[str, Any]]
 
 
 class RecurrentDecoder(FairseqIncrementalDecoder):
-    """What both decoders share: embedding, output layer, and a state that beams reorder.
+    """What both decoders share: embedding, output layer, and a state that beam search reorders.
 
     Args:
-        dictionary: of the target
+        dictionary: target dictionary
         embedding: shared with the encoder
-        output_projection: features to the vocabulary
+        output_projection: maps features to the vocabulary
         dropout: on the embedding and on the features
         max_target_positions: tokens of the longest target
     """
@@ -39,7 +39,7 @@ class RecurrentDecoder(FairseqIncrementalDecoder):
         self.output_projection = output_projection
         self.dropout = FairseqDropout(dropout, module_name=self.__class__.__name__)
         self.max_target_positions = max_target_positions
-        self.pointer: Any = None  # to copy words of the source by
+        self.pointer: Any = None  # copies words of the source
 
     def forward(
         self,
@@ -50,8 +50,8 @@ class RecurrentDecoder(FairseqIncrementalDecoder):
         packed: bool = False,
         **unused: object,
     ) -> Features:
-        """prev_output_tokens (B, T) -> (B, T, V); of the last token only with a state; of real
-        tokens, in one row, if packed."""
+        """prev_output_tokens (B, T) -> logits (B, T, V); with a state (B, 1, V), of the last token;
+        if packed (R, V), of the real tokens."""
         tokens = as_read_by_embeddings(prev_output_tokens, self.dictionary)
         features, extra = self.extract_features(tokens, encoder_out, incremental_state)
         copying = None
@@ -92,7 +92,7 @@ class RecurrentDecoder(FairseqIncrementalDecoder):
     def run(
         self, embedded: Tensor, state: State, encoder_out: EncoderOut
     ) -> Tuple[Tensor, Dict[str, Any], State]:
-        """embedded (B, T, E) -> features (B, T, F), what else there is to tell, the state after."""
+        """embedded (B, T, E) -> features (B, T, F), extra outputs, the state after the last step"""
         raise NotImplementedError
 
     def output_layer(self, features: Tensor, **unused: object) -> Tensor:
@@ -111,10 +111,10 @@ class RecurrentDecoder(FairseqIncrementalDecoder):
 
 
 class LSTMDecoder(RecurrentDecoder):
-    """Knows the source by the state it starts from, and by nothing else.
+    """The initial state is all that this decoder reads of the source.
 
     Args:
-        lstm: embedding to features, one layer, batch first
+        lstm: maps embeddings to features; one layer, batch first
         others: see `RecurrentDecoder`
     """
 
@@ -131,12 +131,12 @@ class LSTMDecoder(RecurrentDecoder):
 
 
 class AttentionLSTMDecoder(RecurrentDecoder):
-    """Global attention by dot products; each step is fed the context of the step before.
+    """Global dot-product attention; each step also reads the context of the previous step.
 
-    Features are state and context side by side, (B, T, 2H): the output layer mixes them.
+    Features are the concatenated state and context (B, T, 2H); the output layer combines them.
 
     Args:
-        cell: embedding and context to state
+        cell: maps embedding and context to the state
         others: see `RecurrentDecoder`
     """
 
@@ -165,7 +165,7 @@ class AttentionLSTMDecoder(RecurrentDecoder):
 
 
 def attend(query: Tensor, codes: Tensor, padded: Tensor) -> Tuple[Tensor, Tensor]:
-    """query (B, H), codes (B, T, H), padded (B, T) -> mean of the codes (B, H), weights (B, T)."""
+    """query (B, H), codes (B, T, H), padded (B, T) -> weighted mean (B, H), weights (B, T)."""
     scores = torch.bmm(codes, query.unsqueeze(2)).squeeze(2)
     weights = scores.masked_fill(padded, float("-inf")).softmax(1)
     return torch.bmm(weights.unsqueeze(1), codes).squeeze(1), weights

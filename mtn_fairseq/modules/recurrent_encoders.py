@@ -1,7 +1,6 @@
-"""Encoders of LSTMs: over a flat source, and over queries and then sessions.
+"""LSTM encoders: flat over a source, and hierarchical over queries and sessions.
 
-Both return, beside what attention needs, the state that their decoder starts from, as `hidden` and
-`cell` (B, H).
+Both also return the initial state of their decoder, as `hidden` and `cell` (B, H).
 """
 
 from typing import Any, List, Optional, Sequence, Tuple
@@ -23,7 +22,7 @@ class FlatLSTMEncoder(FairseqEncoder):
     """One bidirectional LSTM over the tokens of a source.
 
     Args:
-        lstm: fairseq's, bidirectional, of one layer, for padding on the right
+        lstm: fairseq's bidirectional LSTM of one layer, for padding on the right
         separators: dictionary indices of `<q>`, `<session>`, …
         source_context: the whole `session`, or its `last` query
     """
@@ -33,7 +32,7 @@ class FlatLSTMEncoder(FairseqEncoder):
         self.lstm = lstm
         self.separators = list(separators)
         self.source_context = source_context
-        self.columns: Any = None  # of what a decoder copies, see copying.words
+        self.columns: Any = None  # columns of copied words, see copying.words
 
     def forward(
         self, src_tokens: Tensor, src_lengths: Optional[Tensor] = None, **unused: object
@@ -58,7 +57,7 @@ class FlatLSTMEncoder(FairseqEncoder):
         }
 
     def source(self, src_tokens: Tensor) -> Tensor:
-        """(B, T) -> (B, T'): what is read of it."""
+        """(B, T) -> (B, T'): the part that is read."""
         padding = self.lstm.padding_idx
         return flat_source(src_tokens, self.source_context, self.separators, padding)
 
@@ -70,17 +69,17 @@ class FlatLSTMEncoder(FairseqEncoder):
 
 
 class HierarchicalLSTMEncoder(FairseqEncoder):
-    """A bidirectional LSTM over the tokens of each query, one LSTM over the queries.
+    """A bidirectional LSTM over the tokens of each query, and an LSTM over the queries.
 
     Args:
-        query_lstm: fairseq's, bidirectional, of one layer; a query is its last states, side by side
-        session_lstm: a step a query
+        query_lstm: fairseq's, of one layer; its concatenated last states are the query's vector
+        session_lstm: takes one step per query
         dropout: between the two
-        separators: dictionary indices of `<q>`, `<session>`, …; all of them just end a query here
+        separators: dictionary indices of `<q>`, `<session>`, …; here each of them ends a query
         max_source_positions: tokens of the longest flat source
     """
 
-    reads_whole_sessions = True  # no state knows of a later query: all prefixes at once are exact
+    reads_whole_sessions = True  # states ignore later queries: one pass is exact for all prefixes
 
     def __init__(
         self,
@@ -107,15 +106,15 @@ class HierarchicalLSTMEncoder(FairseqEncoder):
         """src_tokens (B, T) -> the state of the session after its last query.
 
         Args:
-            target_rows: (P,) which queries, of all in the batch, a next query is wanted for; then
-                P takes the place of B. Without it, the last query of each source.
+            target_rows: (P,) the queries whose states to return, counted over the batch; P then
+                replaces B. Default: the last query of each source.
         """
         layout = SessionLayout(src_tokens, self.separators, self.query_lstm.padding_idx)
         states = self._states(layout.slots(self._queries(src_tokens, layout)))  # (B, Q, H) each
         wanted = layout.last_row if target_rows is None else target_rows
         hidden, cell = (state[layout.slots_exist][wanted] for state in states)  # (B, H) each
         return {
-            # One code, for whoever wants to look at a source.
+            # One code per source, for callers that expect codes.
             "encoder_out": [hidden.unsqueeze(0)],
             "encoder_padding_mask": [torch.zeros_like(hidden[:, :1], dtype=torch.bool)],
             "hidden": [hidden],
@@ -123,7 +122,7 @@ class HierarchicalLSTMEncoder(FairseqEncoder):
         }
 
     def _queries(self, src_tokens: Tensor, layout: SessionLayout) -> Tensor:
-        """(B, T) -> (N, H): one vector a query."""
+        """(B, T) -> (N, H): one vector per query."""
         padding = self.query_lstm.padding_idx
         tokens = query_tokens(src_tokens, layout, self.separators, self.dictionary.eos())
         rows = layout.rows(tokens, padding)
@@ -134,7 +133,7 @@ class HierarchicalLSTMEncoder(FairseqEncoder):
     def _states(self, queries: Tensor) -> Tuple[Tensor, Tensor]:
         """(B, Q, H) -> hidden and cell states (B, Q, H) after each query.
 
-        What stands beyond the end of a session is run over as well, and never read.
+        The LSTM also runs over the padding after a session, but its states there are never read.
         """
         state = (torch.zeros_like(queries[:, 0]), torch.zeros_like(queries[:, 0]))
         hidden, cell = [], []

@@ -1,8 +1,8 @@
-"""Where everything stands in a batch of flat sources: tokens in queries, queries in sessions, …
+"""The hierarchy of a batch of flat sources: tokens in queries, queries in sessions, …
 
-fairseq hands an encoder one flat row of tokens a source, `(B, T)`, padded on either side. The
-hierarchy is all in the separators: the k-th separator ends a unit of level k (1: query,
-2: session, …) and every unit below it. `SessionLayout` reads them once a batch.
+fairseq passes an encoder one flat row of tokens per source, `(B, T)`, padded on either side. The
+separators define the hierarchy: the k-th separator ends a unit of level k (1: query, 2: session, …)
+and every unit below it. `SessionLayout` reads them once per batch.
 """
 
 from typing import NamedTuple, Sequence
@@ -12,26 +12,26 @@ from torch import Tensor
 
 
 class LevelView(NamedTuple):
-    """How the queries of each source look to the encoder of one level (k >= 2).
+    """Positions and attention mask of the queries for the encoder of one level (k >= 2).
 
-    That encoder reads the units of level k-1 in order. At query i it has, for an unfinished unit,
-    what is there up to i: so each query i has one state a level, the one its source would have
-    if it ended with i, and nothing ever flows from a later query to an earlier one.
+    The encoder reads the units of level k-1 in order. At query i, an unfinished unit has only its
+    parts up to i. So each query i has one state per level: that of a source which ends with i. No
+    information flows from a later query to an earlier one.
     """
 
-    position: Tensor  # (B, Q) which unit of level k-1 this is, counted within its unit of level k
-    visible: Tensor  # (B, Q, Q) [i, j]: j is i itself, or ends an earlier unit beside i's own
+    position: Tensor  # (B, Q) index of the query's unit of level k-1 in its unit of level k
+    visible: Tensor  # (B, Q, Q) [i, j]: j is i, or ends an earlier unit of i's unit of level k
 
 
 class SessionLayout:
     """The structure of `src_tokens` (B, T), as index tensors.
 
-    Queries are kept as ragged rows, N of them in the whole batch, with no row spent on padding a
-    session; `slots` arranges anything that there is one of a query as `(B, Q, …)`.
+    The N queries of the batch are stored as N rows, without rows for padding. `slots` arranges
+    values per query as `(B, Q, …)`, with padding.
     """
 
     def __init__(self, src_tokens: Tensor, separators: Sequence[int], padding_idx: int) -> None:
-        rank = torch.zeros_like(src_tokens)  # which level a token ends a unit of; 0 for a word
+        rank = torch.zeros_like(src_tokens)  # level of the unit that a token ends; 0 for a word
         for level, index in enumerate(separators, 1):
             rank.masked_fill_(src_tokens.eq(index), level)
         ends_query = rank.gt(0)
@@ -42,17 +42,17 @@ class SessionLayout:
         self.first_row = self.queries.cumsum(0) - self.queries  # (B,) each source's first query
         self.last_row = self.first_row + self.queries - 1  # (B,)
 
-        # One entry a real token, in the order of the flat source: n of them.
+        # (n,): one entry per real token, in the order of the flat source
         self.token_source, _ = self.tokens_exist.nonzero(as_tuple=True)
         self.token_row = (self.first_row.unsqueeze(1) + slot)[self.tokens_exist]
         self.token_position = _steps_since_start(ends_query, self.tokens_exist)[self.tokens_exist]
 
-        # One entry a query: N of them.
+        # (N,): one entry per query
         self.query_source = torch.arange(len(src_tokens), device=src_tokens.device)
         self.query_source = self.query_source.repeat_interleave(self.queries)
         slots = torch.arange(int(self.queries.max()), device=src_tokens.device)
         self.slots_exist = slots.unsqueeze(0) < self.queries.unsqueeze(1)  # (B, Q)
-        # (B, Q) rank of the token that ends each query; 0 for the last, which nothing follows
+        # (B, Q) rank of the token that ends each query; 0 for the last, which has no separator
         self.end_rank = self.slots_exist.long().masked_scatter(
             self.slots_exist, self._rank_of_query_end(rank)
         )
@@ -63,26 +63,26 @@ class SessionLayout:
         return ranks.index_add(0, self.token_row, rank[self.tokens_exist])
 
     def rows(self, tokens: Tensor, padding: float = 0) -> Tensor:
-        """(n, …) -> (N, L, …): one row a query, padded on the right."""
+        """(n, …) -> (N, L, …): one row per query, padded on the right."""
         shape = int(self.queries.sum()), int(self.token_position.max()) + 1, *tokens.shape[1:]
         return tokens.new_full(shape, padding).index_put(
             (self.token_row, self.token_position), tokens
         )
 
     def flat(self, tokens: Tensor) -> Tensor:
-        """(n, C) -> (B, T, C): back to where the tokens stood; zeros at padding."""
+        """(n, C) -> (B, T, C): back to the positions of the source; zeros at padding."""
         flat = tokens.new_zeros(*self.tokens_exist.shape, tokens.size(-1))
         flat[self.tokens_exist] = tokens
         return flat
 
     def slots(self, queries: Tensor) -> Tensor:
-        """(N, …) -> (B, Q, …): the queries of each source side by side; zeros where none is."""
+        """(N, …) -> (B, Q, …): the queries of each source in one row; zeros at padding."""
         slots = queries.new_zeros(*self.slots_exist.shape, *queries.shape[1:])
         slots[self.slots_exist] = queries
         return slots
 
     def level(self, level: int, top: bool) -> LevelView:
-        """What the encoder of a level sees; at the top, the whole source is one unit."""
+        """The view of one level's encoder; at the top, the whole source is one unit."""
         ends_part = self.end_rank.ge(level - 1)  # (B, Q)
         ends_unit = torch.zeros_like(ends_part) if top else self.end_rank.ge(level)
         part = ends_part.cumsum(1) - ends_part.long()
@@ -101,9 +101,9 @@ class SessionLayout:
 def query_tokens(
     src_tokens: Tensor, layout: SessionLayout, separators: Sequence[int], eos: int
 ) -> Tensor:
-    """(B, T) -> (n,): the real tokens, each query ending in `<q>` whatever ended it in the source.
+    """(B, T) -> (n,): the real tokens, with `<q>` at the end of every query.
 
-    So a query is encoded alike wherever it stands.
+    So the encoding of a query does not depend on its place in the source.
     """
     ends = src_tokens.eq(eos)
     for separator in separators[1:]:
@@ -112,7 +112,7 @@ def query_tokens(
 
 
 def _steps_since_start(ends_query: Tensor, exists: Tensor) -> Tensor:
-    """(B, T) position of each token within its query, whichever side the padding is on."""
+    """(B, T) position of each token within its query, with padding on either side."""
     starts = exists.clone()
     starts[:, 1:] &= ends_query[:, :-1] | ~exists[:, :-1]
     steps = torch.arange(exists.size(1), device=exists.device).expand_as(exists)

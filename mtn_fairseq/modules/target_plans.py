@@ -1,4 +1,4 @@
-"""What target tokens see: their own target, and the queries before it."""
+"""Attention masks of target tokens, over their own target and over the queries before it."""
 
 from typing import NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -10,25 +10,25 @@ from .packed_attention import AttentionPlan, Grid, position_in_row
 
 
 class TargetPlan(NamedTuple):
-    """For R target tokens."""
+    """Positions and attention masks of R target tokens."""
 
     position: Tensor  # (R,) within its target
     codes: Tensor  # (n, C) of the sources
-    among_targets: AttentionPlan  # a token sees its own target up to itself
-    to_source: AttentionPlan  # and the queries that were there when its target was typed
+    among_targets: AttentionPlan  # a token attends to its own target up to itself
+    to_source: AttentionPlan  # and to the queries before its target
     copyable: Optional[Sequence[Tensor]] = None  # of the sources
-    newest: Optional[Tensor] = None  # (R,) the last of these queries, counted in its source
+    newest: Optional[Tensor] = None  # (R,) the last of these queries, counted within its source
 
 
 def plan_targets(
     encoded: Union[Encoded, EncoderOut], real: Tensor, target_rows: Optional[Tensor] = None
 ) -> TargetPlan:
-    """All targets of a source stand side by side in one row, so its codes are there once.
+    """All targets of a source are in one row, so its codes are needed only once.
 
     Args:
-        real: (P, T') where the targets have tokens
-        target_rows: (P,) which query, of all in the batch, each target follows, never falling;
-            without it, the last of each source
+        real: (P, T') mask of the real target tokens
+        target_rows: (P,) the query that each target follows, counted over the batch, sorted;
+            default: the last query of each source
     """
     target, _ = real.nonzero(as_tuple=True)  # (R,)
     position = position_in_row(target, real.sum(1))
@@ -42,7 +42,7 @@ def plan_targets(
     source = layout.query_source[rows]
     among = _own_target(Grid.of(source[target], len(layout.queries)), target)
     query, key = among.query, Grid.of(layout.token_source, len(layout.queries))
-    # A place without a target sees all; a place without a source token is seen by no target.
+    # Padded queries see all keys; padded keys are hidden from all targets.
     beyond_all = int(layout.last_row[-1]) + 1
     newest = query.pad(rows[target], beyond_all).unsqueeze(2)
     row = key.pad(layout.token_row, beyond_all).unsqueeze(1)
@@ -60,7 +60,7 @@ def plan_targets(
 
 
 def plan_next(encoder_out: EncoderOut, hypotheses: int, position: int) -> TargetPlan:
-    """One more token of each hypothesis; those of a source ask its codes together."""
+    """The next token of each hypothesis; the hypotheses of a source share its row of codes."""
     mask = encoder_out["encoder_padding_mask"][0]
     alone = Grid(hypotheses, 1)
     codes, to_source = _all_codes(encoder_out, Grid(len(mask), hypotheses // len(mask)))

@@ -1,4 +1,4 @@
-"""Query Projection: the parts of a unit, however many, to one vector."""
+"""Query Projection: maps the parts of a unit, of any number, to one vector."""
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +23,7 @@ class VectorProjection(nn.Module):
 
 
 class LinearProjection(nn.Module):
-    """One map from all n·C numbers to C: the reading that the paper's model size points to."""
+    """A linear map from all n·C numbers to C, which fits the model size in the paper."""
 
     def __init__(self, max_parts: int, embed_dim: int) -> None:
         super().__init__()
@@ -36,14 +36,14 @@ class LinearProjection(nn.Module):
         """(…, P, C) -> (…, C), P <= n; parts that do not exist are zero."""
         check_fits("parts per unit", parts.size(-2), self.max_parts)
         flat = parts.flatten(-2)
-        # Columns beyond the longest unit here would only meet zero padding.
+        # Weights beyond the longest unit would only multiply padding, which is zero.
         return F.linear(flat, self.map.weight[:, : flat.size(-1)], self.map.bias)
 
 
 def parts_so_far(codes: Tensor, view: LevelView) -> Tensor:
-    """(B, Q, C) -> (B, Q, P, C): at each query, the parts that its unit has by then, in order.
+    """(B, Q, C) -> (B, Q, P, C): at each query, the parts of its unit up to this query, in order.
 
-    `view` is that of the level that made the codes.
+    `view` is the view of the level that computed the codes.
     """
     places = F.one_hot(view.position).to(codes)  # (B, Q, P)
     return torch.einsum("bij,bjp,bjc->bipc", view.visible.to(codes), places, codes)
