@@ -1,4 +1,4 @@
-"""All processes of a run go on from the same checkpoint, or stop with the same error."""
+"""All processes of a run continue from the same checkpoint, or stop with the same error."""
 
 from typing import Callable, Union
 
@@ -10,14 +10,14 @@ from mtn_preprocess.errors import InputError
 
 
 def chosen_by_rank_0(trainer: Trainer, choose: Callable[[], str]) -> str:
-    """The choice of the process that reads checkpoints, in each of them."""
+    """Return the choice of rank 0, which reads checkpoints, in every process."""
     if trainer.data_parallel_world_size == 1:
         return choose()
     chosen: Union[str, InputError, None] = None
     if trainer.data_parallel_rank == 0:
         try:
             chosen = choose()
-        except InputError as error:  # the others are waiting for a word, and must stop too
+        except InputError as error:  # the other processes wait for it, and must stop, too
             chosen = error
     chosen = utils.broadcast_object(
         chosen,
@@ -26,8 +26,8 @@ def chosen_by_rank_0(trainer: Trainer, choose: Callable[[], str]) -> str:
         dist_device=trainer.device,
     )
     if isinstance(chosen, InputError):
-        # This ends the process. A thread of a group that has not ended by then may abort it, with
-        # another exit code.
+        # The error ends the process. A thread of an open process group might abort it, with another
+        # exit code.
         torch.distributed.destroy_process_group()
         raise chosen
     return chosen

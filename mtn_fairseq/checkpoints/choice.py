@@ -1,8 +1,8 @@
-"""Which checkpoint does a run go on from?
+"""Choose the checkpoint that a run continues from.
 
-fairseq writes `checkpoint_last.pt` all the time, so a machine that fails or a disk that is full
-leaves it damaged, or leaves none. Where no file is, fairseq begins anew, whatever was asked for and
-whatever else is in the folder. Here a run goes on from the checkpoint before, with a warning, or
+fairseq writes `checkpoint_last.pt` all the time, so a machine failure or a full disk leaves it
+damaged or missing. If the file is missing, fairseq starts from scratch, whatever the flags and the
+other files in the folder. Here a run continues from the previous checkpoint, with a warning, or
 stops with an error.
 """
 
@@ -25,13 +25,13 @@ _OF_A_RUN = re.compile(rf"{_EARLIER.pattern}|checkpoint_best\.pt|checkpoint\.bes
 
 
 def whole_checkpoint(restore_file: str, save_dir: str, first: Optional[str] = None) -> str:
-    """What to pass as --restore-file: the same, unless the last checkpoint is damaged or missing.
+    """The value for --restore-file: unchanged, unless the last checkpoint is damaged or missing.
 
-    Then the newest of `checkpoint_EPOCH_UPDATE.pt` and `checkpointEPOCH.pt` that is whole. A file
-    that the user named is never replaced by another.
+    In that case it is the newest intact `checkpoint_EPOCH_UPDATE.pt` or `checkpointEPOCH.pt`. A
+    file that the user named is never replaced.
 
     Args:
-        first: the checkpoint that a run begins with (--finetune-from-model, --continue-once)
+        first: the checkpoint that a run starts from (--finetune-from-model, --continue-once)
     """
     if restore_file != LAST:
         in_save_dir = os.path.join(save_dir, restore_file)
@@ -60,7 +60,7 @@ def whole_checkpoint(restore_file: str, save_dir: str, first: Optional[str] = No
 
 
 def _fault_of_the_last(save_dir: str) -> Optional[str]:
-    """What is wrong with `checkpoint_last.pt`; nothing, if the run has not saved any yet."""
+    """What is wrong with `checkpoint_last.pt`; None if the run has not saved a checkpoint yet."""
     last = os.path.join(save_dir, LAST)
     if os.path.isfile(last):
         damage = find_damage(last)
@@ -73,14 +73,14 @@ def _fault_of_the_last(save_dir: str) -> Optional[str]:
 
 
 def earlier_checkpoints(save_dir: str) -> List[str]:
-    """Checkpoints by update and by epoch, newest first."""
+    """Checkpoints of updates and of epochs, newest first."""
     found = [(_age(name), name) for name in _names(save_dir) if _EARLIER.fullmatch(name)]
     paths = [os.path.join(save_dir, name) for _, name in sorted(found, reverse=True)]
     return list(filter(os.path.isfile, paths))
 
 
 def refuse_missing_part(restore_file: str, save_dir: str, suffix: str) -> None:
-    """Where names have a suffix, each process reads a file of its own: none may begin anew."""
+    """With a suffix, each process reads its own file: none may start from scratch."""
     name = restore_file.replace(".pt", f"{suffix}.pt")
     if restore_file != LAST:
         require_whole(name, "name another --restore-file")
@@ -96,7 +96,7 @@ def refuse_missing_part(restore_file: str, save_dir: str, suffix: str) -> None:
 
 
 def _names(save_dir: str) -> List[str]:
-    return os.listdir(save_dir) if os.path.isdir(save_dir) else []  # not made yet, or an address
+    return os.listdir(save_dir) if os.path.isdir(save_dir) else []  # not created yet, or a URL
 
 
 def _age(name: str) -> Tuple[int, float]:

@@ -1,4 +1,4 @@
-"""Is a checkpoint file whole?"""
+"""Check that a checkpoint file is intact."""
 
 import os
 import zipfile
@@ -10,17 +10,17 @@ from mtn_preprocess.errors import InputError
 
 
 def find_damage(path: str) -> Optional[str]:
-    """What is wrong with a checkpoint file; None if it is whole.
+    """What is wrong with a checkpoint file; None if it is intact.
 
-    torch writes zip archives, with their table of contents at the end and a checksum of each part.
-    So a file that was cut or overwritten is told from one that merely does not fit here, and
-    nothing needs to be unpacked for it, nor to fit into memory.
+    torch writes zip archives with a table of contents at the end and a checksum of each part. So
+    this check finds files that were cut off or overwritten, without unpacking them or loading them
+    into memory. It does not reject files that merely do not fit here.
     """
-    with open(path, "rb") as stream:  # outside of `try`: no right to read it is not damage
+    with open(path, "rb") as stream:  # outside `try`: a missing permission is not damage
         try:
             with zipfile.ZipFile(stream) as archive:
                 broken = archive.testzip()
-        except Exception as error:  # whatever zipfile stumbles over in bytes of any kind
+        except Exception as error:  # zipfile raises many types on arbitrary bytes
             size = os.path.getsize(path)
             if not size:
                 return "empty"
@@ -31,7 +31,7 @@ def find_damage(path: str) -> Optional[str]:
 def require_whole(path: str, remedy: str) -> None:
     """Refuse a checkpoint that is missing or damaged.
 
-    Of a file that is not on this machine's disks (`s3://…`), only the presence is checked.
+    For a remote file (`s3://…`), only its existence is checked.
     """
     if not PathManager.isfile(path):
         raise InputError("no such checkpoint", remedy, path)

@@ -1,4 +1,4 @@
-"""Say in one line why a checkpoint does not fit, instead of pages of missing keys."""
+"""Report in one line why a checkpoint does not fit, instead of pages of missing keys."""
 
 from typing import Mapping
 
@@ -8,12 +8,12 @@ from torch import Tensor, nn
 def refuse_foreign_checkpoint(model: nn.Module, state: Mapping[str, Tensor]) -> None:
     """Stop if `state` was not saved by a model like this one.
 
-    It raises a plain `SystemExit`: fairseq's trainer catches every `Exception` at this point, and
-    would hide the line in a traceback.
+    It raises a plain `SystemExit`, because fairseq's trainer catches every `Exception` here and
+    would hide the message in a traceback.
     """
     ours = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
     missing = sorted(set(ours) - set(state))
-    # Buffers ("version", …) come and go between fairseq versions; only weights are compared.
+    # Buffers ("version", …) differ between fairseq versions, so only weights are compared.
     foreign = sorted(
         n for n in set(state) - set(model.state_dict()) if n.endswith(("weight", "bias"))
     )

@@ -1,4 +1,4 @@
-"""Trained models are loaded from whole checkpoints with usable weights, or refused in one line."""
+"""Load trained models from intact checkpoints with finite weights, or report a one-line error."""
 
 import pickle
 import textwrap
@@ -22,10 +22,10 @@ Loaded = Tuple[List[BaseFairseqModel], Any, FairseqTask]  # models, settings of 
 
 
 def load_model(checkpoint: Path, data: Path) -> Tuple[BaseFairseqModel, FairseqTask]:
-    """One model, ready to be asked, and its task.
+    """A model in evaluation mode, and its task.
 
     Args:
-        data: the folder of binarised data it was trained on, for its dictionary
+        data: folder of the binarised data it was trained on, for its dictionary
     """
     models, _, task = checkpoint_utils.load_model_ensemble_and_task(
         [str(checkpoint)], arg_overrides={"data": str(data)}
@@ -70,14 +70,14 @@ def _data_of(task: Optional[FairseqTask]) -> Optional[str]:
 
 @contextmanager
 def _errors_of(filename: str, data: Optional[str]) -> Iterator[None]:
-    """Errors in one line, with the name of the checkpoint."""
+    """Report errors in one line, with the name of the checkpoint."""
     try:
         yield
     except InputError as error:
         if error.file is not None:
             raise
         raise InputError(error.reason, error.remedy, filename) from error
-    except (Exception, SystemExit) as error:  # whatever fairseq and torch make of other files
+    except (Exception, SystemExit) as error:  # fairseq and torch raise many types on other files
         where = f"of the data in {data}" if data else "for this command"
         raise InputError(
             f"not a checkpoint {where} ({_in_short(error)})",
@@ -89,13 +89,13 @@ def _errors_of(filename: str, data: Optional[str]) -> Iterator[None]:
 def _in_short(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return str(error)
-    if isinstance(error, pickle.UnpicklingError):  # torch advises to switch its check off
+    if isinstance(error, pickle.UnpicklingError):  # its message advises to turn off a safety check
         return "it has Python objects in it that torch does not load"
     return textwrap.shorten(f"{type(error).__name__}: {error}", 300)
 
 
 def refuse_broken_weights(model: nn.Module, filename: str) -> None:
-    """With weights that are no numbers, beam search goes on to the longest hypotheses and fails."""
+    """Refuse weights that are not finite: beam search would fail, but only at its last step."""
     for name, weights in model.named_parameters():
         if not torch.isfinite(weights).all():
             raise InputError(

@@ -1,4 +1,4 @@
-"""One run per --save-dir: two of them would overwrite each other's checkpoints."""
+"""One run per --save-dir: two runs would overwrite each other's checkpoints."""
 
 import fcntl
 import logging
@@ -18,14 +18,14 @@ logger = logging.getLogger(__name__)
 
 
 def claim(save_dir: str, trainer: Trainer) -> None:
-    """Keep other runs out of `save_dir` for as long as `trainer` lives; call it on rank 0 only.
+    """Lock `save_dir` against other runs for the lifetime of `trainer`; call it on rank 0 only.
 
-    The lock is one of the system (`lockf`), which ends with the process however that ends. Data
-    loading workers do not inherit it: those of a killed run live on for some seconds.
+    The operating system releases the lock (`lockf`) when the process ends, however it ends. Data
+    loading workers do not inherit the lock: they survive a killed run for some seconds.
     """
-    if not PathManager.supports_rename(save_dir):  # not on a disk: there are no locks there
+    if not PathManager.supports_rename(save_dir):  # not on a disk, so there are no locks
         return
-    # Processes with a suffix of their own (parts of a large model) write files of their own.
+    # Processes with their own suffix (parts of a large model) write their own files.
     path = os.path.join(save_dir, f"training{trainer.checkpoint_suffix}.lock")
     try:
         lock = open(path, "a+", encoding="utf-8")  # noqa: SIM115  (closed with the trainer)

@@ -1,4 +1,4 @@
-"""Checkpoints are written in one step: a file is all there under its name, or not at all."""
+"""Write checkpoints in one step: under its name, a file is complete or absent."""
 
 import os
 import re
@@ -8,16 +8,16 @@ from typing import Any, BinaryIO, Iterator, Optional
 
 from mtn_preprocess.errors import InputError
 
-# Our own names, and those of fairseq without this plugin: `checkpoint_last.pt.tmp`.
+# Our temporary names, and those of fairseq without this plugin: `checkpoint_last.pt.tmp`.
 _UNFINISHED = re.compile(r"checkpoint.*\.pt(\.[0-9a-f]{32})?\.tmp")
 
 
 @contextmanager
 def replacing(path: str) -> Iterator[str]:
-    """Yields the name to write to, which no other process uses. At the end it becomes `path`.
+    """Yield a temporary name to write to, which no other process uses, and rename it to `path`.
 
-    If the writing fails, `path` is left as it was, and what was written so far is removed: it would
-    be in the way where the disk is full.
+    If writing fails, `path` stays unchanged, and the partial file is removed, because the disk may
+    be full.
     """
     temporary = f"{path}.{uuid.uuid4().hex}.tmp"
     try:
@@ -38,7 +38,7 @@ def replacing(path: str) -> Iterator[str]:
 
 @contextmanager
 def opened_for_torch(path: str) -> Iterator[Any]:
-    """A file to save into; an error of the disk is raised when torch has ended."""
+    """A file to save into; an error of the disk is raised after torch has finished."""
     with open(path, "wb") as file:
         stream = _Stream(file)
         yield stream
@@ -47,10 +47,10 @@ def opened_for_torch(path: str) -> Iterator[Any]:
 
 
 class _Stream:
-    """Takes everything, also behind an error, which it remembers.
+    """Keeps the first error of a write, and ignores all data after it.
 
-    torch meets a full disk again when it closes its archive, and hides it behind an error of its
-    own: "unexpected pos 3648 vs 3542". torch 1.12 then aborts the process.
+    On a full disk torch fails again when it closes its archive, and hides the first error behind
+    its own: "unexpected pos 3648 vs 3542". torch 1.12 then aborts the process.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -66,11 +66,11 @@ class _Stream:
         return len(data)
 
     def flush(self) -> None:
-        """Closing the file does it."""
+        """Not needed: the file is closed afterwards."""
 
 
 def remove_unfinished(save_dir: str) -> None:
-    """Files of runs that were killed while they wrote. Call it where no run is under way."""
+    """Remove the partial files of killed runs. Call it only while no run uses the folder."""
     for name in os.listdir(save_dir):
         if _UNFINISHED.fullmatch(name):
             with suppress(OSError):

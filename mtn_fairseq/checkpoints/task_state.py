@@ -1,4 +1,4 @@
-"""What a task left in a checkpoint."""
+"""Read the state of a task from a checkpoint."""
 
 import inspect
 import os
@@ -8,9 +8,9 @@ import torch
 
 
 def read_task_state(path: str) -> Dict[str, Any]:
-    """Empty where the file has none, is missing or damaged: fairseq reads it again, and says so.
+    """Empty if the file has no state, is missing or damaged: fairseq reports the error later.
 
-    With torch >= 2.1 no weights are read for it.
+    With torch >= 2.1 this reads no weights.
     """
     if not os.path.isfile(path):
         return {}

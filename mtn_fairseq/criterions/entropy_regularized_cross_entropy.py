@@ -1,4 +1,4 @@
-"""Cross entropy that also rewards an output distribution for not being too sure (M-NSRF)."""
+"""Cross entropy that also rewards output distributions of high entropy (M-NSRF)."""
 
 import math
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class Loss(NamedTuple):
     """Sums over the real target positions, in nats."""
 
     loss: Tensor  # what is minimised
-    nll: Tensor  # the cross entropy in it, without smoothing
+    nll: Tensor  # cross entropy without smoothing
     entropy: Tensor  # of the output distributions
 
 

@@ -1,9 +1,9 @@
-"""The hypotheses of a beam search that have ended, and when a session has enough of them.
+"""The ended hypotheses of a beam search, and when a session has enough of them.
 
-fairseq ends a search when as many as --beam have ended. Queries are short: that many unlikely ones
-(`google`, `yoga`, `yoga results`) can end while the likeliest one, `weight lifting benefits`, has a
-word to go, and it is never found. So here a search goes on while anything unfinished is likelier
-than the least likely hypothesis that it would return.
+fairseq stops a search when --beam hypotheses have ended. Queries are short: that many unlikely ones
+(`google`, `yoga`, `yoga results`) can end before the likeliest one, `weight lifting benefits`,
+which is then never found. Here a search continues while any unfinished hypothesis is likelier than
+the least likely hypothesis that would be returned.
 """
 
 from math import inf
@@ -16,13 +16,13 @@ from .without_unknown import Hypotheses
 
 
 class EndedHypotheses:
-    """Those of a batch; B of its sessions are still searched.
+    """The ended hypotheses of a batch, of which B sessions are still searched.
 
     Args:
-        beam: hypotheses wanted per session
-        first: the first ones to end, as in fairseq, in the place of the likeliest
-        length_power: the hypotheses wanted are the likeliest, by the sum of log probabilities; they
-            are ranked by that sum divided by length to this power
+        beam: hypotheses to return per session
+        first: return the first hypotheses that end, as in fairseq, instead of the likeliest
+        length_power: the likeliest hypotheses are those with the greatest sum of log probabilities;
+            they are ranked by this sum divided by length to this power
         eos: index of `</s>`
     """
 
@@ -38,7 +38,7 @@ class EndedHypotheses:
         self.beam, self.first, self.length_power, self.eos = beam, first, length_power, eos
         self.of_session: Hypotheses = [[] for _ in range(sessions)]
         self.searched: List[int] = list(range(sessions))
-        self.likeliest = torch.full((sessions, beam), -inf, device=device)  # (B, beam), in order
+        self.likeliest = torch.full((sessions, beam), -inf, device=device)  # (B, beam), sorted
 
     def add(
         self,
@@ -49,13 +49,13 @@ class EndedHypotheses:
         scores: Tensor,
         too_long: Optional[Tensor] = None,
     ) -> None:
-        """Some of the hypotheses of this step.
+        """Add hypotheses that end in this step.
 
         Args:
-            ends: (B, beam) which ones have ended
-            likelihood: (B, beam)
-            row: (B, beam) of the two that follow, where each has its tokens so far
-            tokens: (R, T) with a start, without the end
+            ends: (B, beam) mask of the hypotheses that have ended
+            likelihood: (B, beam) sum of log probabilities
+            row: (B, beam) row of each hypothesis in `tokens` and `scores`
+            tokens: (R, T) with the start token, without the end
             scores: (R, T - 1) likelihood up to each token
             too_long: (B,) sessions whose hypotheses of this length are ranked last
         """
@@ -77,7 +77,7 @@ class EndedHypotheses:
         self.likeliest = both.topk(self.beam, dim=1).values
 
     def are_enough(self, unfinished: Tensor) -> Tensor:
-        """(B,) the greatest likelihood of what has not ended -> (B,) whether a session is done."""
+        """Greatest likelihood of an unfinished hypothesis (B,) -> whether a session is done (B,)"""
         counts = [len(self.of_session[number]) for number in self.searched]
         if self.first:
             return torch.tensor(counts, device=unfinished.device).ge(self.beam)
@@ -85,12 +85,12 @@ class EndedHypotheses:
         return some & self.likeliest[:, -1].ge(unfinished)
 
     def go_on_with(self, kept: Tensor) -> None:
-        """(B',) which of the B sessions are searched from now on."""
+        """Continue with these sessions (B',) of the B."""
         self.likeliest = self.likeliest[kept]
         self.searched = [self.searched[number] for number in kept.tolist()]
 
     def ranked(self) -> Hypotheses:
-        """The hypotheses wanted of each session, best first."""
+        """The hypotheses to return for each session, best first."""
         return [
             sorted(
                 sorted(each, key=_likelihood, reverse=True)[: self.beam],
@@ -105,7 +105,7 @@ def _likelihood(hypothesis: Dict[str, Any]) -> float:
 
 
 def _hypothesis(tokens: Tensor, score: Tensor, positional_scores: Tensor) -> Dict[str, Any]:
-    """As fairseq's commands read it."""
+    """A hypothesis in the form that fairseq's commands read."""
     return {
         "tokens": tokens,
         "score": score,

@@ -1,10 +1,10 @@
-"""fairseq's beam search on the few words that can win, in the place of the whole vocabulary.
+"""fairseq's beam search over the few words that can win, instead of the whole vocabulary.
 
-Of each hypothesis only its 2 x beam best words can be among the 2 x beam best of a session. They
-are picked before anything else looks at the scores, so what fairseq's loop does to every word of
-the dictionary (normalise, look for NaN, add up, sort) is done to some dozen. Before the first word
-all hypotheses of a session are one. After it, what is known of a session is kept once for all of
-them, if the decoder can (`once_per_session` of its parts, `codes_once_per_session`).
+Only the 2 x beam best words of each hypothesis can be among the 2 x beam best of a session. They
+are selected first, so the other steps of fairseq's loop (normalise, check for NaN, add, sort)
+process a few dozen words instead of the dictionary. Before the first word, all hypotheses of a
+session are identical and run as one. After it, they share the state of the session, if the decoder
+supports this (`once_per_session` of its parts, `codes_once_per_session`).
 """
 
 import copy
@@ -28,19 +28,19 @@ from ..modules.packed_attention import IncrementalState
 from .ended_hypotheses import EndedHypotheses
 from .without_unknown import Hypotheses, forbids_unknown
 
-# What fairseq and torch say where no score is a number: no hypothesis has ended, not even at the
-# greatest length; there is nothing to draw from.
+# Messages of fairseq and torch when all scores are NaN: no hypothesis has ended at the greatest
+# length, or there is nothing to sample from.
 _WITHOUT_SCORES = re.compile(r"(\d+) < \1\Z|invalid multinomial distribution")
 
-SPECIALS = 4  # <s>, <pad>, </s>, <unk>: the rules of a search are about these
+SPECIALS = 4  # <s>, <pad>, </s>, <unk>: the search has rules for these
 
 
 class NarrowSequenceGenerator(SequenceGenerator):
     """A beam search that ends when it has the likeliest hypotheses (`EndedHypotheses`).
 
-    With `stop_at_first` the hypotheses are those of fairseq's generator, sooner; where scores are
-    exactly equal, maybe others. Prefixes, constraints, language models and the like look at whole
-    distributions: with these it is fairseq's generator. Several threads may ask the same one.
+    With `stop_at_first` it returns the hypotheses of fairseq's generator in less time, except where
+    scores are exactly equal. Prefixes, constraints, language models and the like need whole
+    distributions, so they use fairseq's own search. Several threads may share a generator.
     """
 
     beam_size: int
@@ -85,7 +85,7 @@ class NarrowSequenceGenerator(SequenceGenerator):
         bos_token: Optional[int] = None,
     ) -> Hypotheses:
         try:
-            with torch.inference_mode():  # a tenth less time for a single session
+            with torch.inference_mode():  # saves a tenth of the time of a single session
                 if self.can_be_narrow and prefix_tokens is None and constraints is None:
                     found = self._search(sample["net_input"], bos_token)
                 else:
@@ -97,7 +97,7 @@ class NarrowSequenceGenerator(SequenceGenerator):
             if not _WITHOUT_SCORES.match(str(error)):
                 raise
             raise _not_finite() from error
-        # Copies are ordinary tensors; fairseq-generate changes some in place.
+        # fairseq-generate changes some tensors in place, which is an error for inference tensors.
         return [
             [
                 {key: part.clone() if isinstance(part, Tensor) else part for key, part in h.items()}
@@ -109,7 +109,7 @@ class NarrowSequenceGenerator(SequenceGenerator):
     def _search(self, net_input: Dict[str, Tensor], bos_token: Optional[int]) -> Hypotheses:
         """B sessions -> the hypotheses of each, best first.
 
-        Sessions leave when they have as many as wanted: B is then smaller. R = B x beam.
+        A session leaves the batch when it has enough hypotheses, so B decreases. R = B x beam.
         """
         model, beam = self.model.single_model, self.beam_size
         src_tokens, src_lengths = net_input["src_tokens"], net_input["src_lengths"]
@@ -119,14 +119,14 @@ class NarrowSequenceGenerator(SequenceGenerator):
             max_len = int(src_lengths.max())
         assert self.min_len <= max_len, "min_len cannot be larger than max_len"
 
-        shares_codes = getattr(model.decoder, "codes_once_per_session", False)  # ours
-        no_weights = {"need_weights": False} if shares_codes else {}  # nobody asks for them
+        shares_codes = getattr(model.decoder, "codes_once_per_session", False)  # our decoders
+        no_weights = {"need_weights": False} if shares_codes else {}
         encoder_out = model.encoder.forward_torchscript(net_input)
         state: IncrementalState = {}
         copyable: Optional[CopyableColumns] = None
         tokens = src_tokens.new_full((sessions * beam, max_len + 2), self.pad)  # (R, …)
         tokens[:, 0] = self.eos if bos_token is None else bos_token
-        scores = torch.zeros(sessions * beam, max_len + 1, device=tokens.device)  # added up
+        scores = torch.zeros(sessions * beam, max_len + 1, device=tokens.device)  # cumulative
         ended = torch.zeros(sessions, beam, dtype=torch.bool, device=tokens.device)
         power = self.len_penalty if self.normalize_scores else 0.0
         found = EndedHypotheses(
@@ -134,7 +134,7 @@ class NarrowSequenceGenerator(SequenceGenerator):
         )
 
         for step in range(max_len + 1):
-            # Scores of the next word, of all hypotheses of a session together.
+            # Score the next word of each hypothesis.
             prefix = tokens[:, : step + 1] if step else tokens[::beam, :1]
             logits, extra = model.decoder(
                 prefix, encoder_out=encoder_out, incremental_state=state, **no_weights
@@ -150,7 +150,7 @@ class NarrowSequenceGenerator(SequenceGenerator):
                 lprobs += scores[:, step - 1 : step]
             so_far = tokens[:, : step + 1], scores[:, :step]
             too_long = src_lengths.lt(step) if self.match_source_len else None
-            if not self.stop_at_first:  # every hypothesis may end, and so takes no place in a beam
+            if not self.stop_at_first:  # every hypothesis may end, without a place in the beam
                 end = lprobs[:, self.eos].view(sessions, -1)
                 row = torch.arange(len(tokens), device=end.device).view(sessions, beam)
                 found.add(end.gt(-inf), end, row[:, : end.size(1)], *so_far, too_long)
@@ -158,7 +158,7 @@ class NarrowSequenceGenerator(SequenceGenerator):
             width = lprobs.size(1)
             lprobs, words = lprobs.view(sessions, -1), words.view(sessions, -1)
 
-            # The best of each session, (B, 2 x beam): the word, and the row it goes on from.
+            # The best of each session (B, 2 x beam): the word, and the row that it extends.
             best, place = lprobs.topk(min(2 * beam, lprobs.size(1) - 1))
             word = words.gather(1, place)
             row = torch.div(place, width, rounding_mode="floor")
@@ -166,7 +166,7 @@ class NarrowSequenceGenerator(SequenceGenerator):
             ends = word.eq(self.eos) & best.ne(-inf)
             ends[:, :beam] &= ~ended
 
-            # As in fairseq: those that end here are hypotheses, if they are among the first.
+            # As in fairseq, hypotheses that end here count if they are among the first `beam`.
             kept = None
             if bool(ends[:, :beam].any()):
                 found.add(ends[:, :beam], best[:, :beam], row[:, :beam], *so_far, too_long)
@@ -185,7 +185,7 @@ class NarrowSequenceGenerator(SequenceGenerator):
                 )
                 sessions = len(kept)
 
-            # The first of the others go on.
+            # Continue with the best hypotheses that have not ended.
             ends[:, :beam] |= ended
             rank = torch.arange(ends.size(1), device=row.device) + ends * 2 * beam
             rank, place = rank.topk(beam, dim=1, largest=False)
@@ -194,13 +194,13 @@ class NarrowSequenceGenerator(SequenceGenerator):
             tokens, scores = tokens[row], scores[row]
             tokens[:, step + 1], scores[:, step] = word, best
 
-            # So does what the model remembers; until the first word, all of it once per session.
+            # Reorder the decoder's state, which has one row per session until the first word.
             row = row if step else torch.div(row, beam, rounding_mode="floor")
             for part in self.remembering:
                 order = kept if getattr(part, "once_per_session", False) else row
                 if order is not None:
                     part.reorder_incremental_state(state, order)
-            # The hypotheses of a session have the same codes, so these need not change places.
+            # All hypotheses of a session have the same codes, so these keep their order.
             order = kept if shares_codes or (step and kept is None) else row
             if order is not None:
                 encoder_out = model.encoder.reorder_encoder_out(encoder_out, order)
@@ -208,7 +208,7 @@ class NarrowSequenceGenerator(SequenceGenerator):
         return found.ranked()
 
     def _apply_rules(self, lprobs: Tensor, step: int, max_len: int) -> None:
-        """As fairseq does to scores (R, 4 + words) of the next word."""
+        """Apply fairseq's rules to the scores (R, 4 + words) of the next word."""
         lprobs.masked_fill_(lprobs.isnan(), -inf)
         lprobs[:, self.pad] = -inf
         lprobs[:, self.unk] -= self.unk_penalty
@@ -219,9 +219,9 @@ class NarrowSequenceGenerator(SequenceGenerator):
             lprobs[:, self.eos] = -inf
 
     def _for_one_call(self, prefix_tokens: Optional[Tensor]) -> "NarrowSequenceGenerator":
-        """fairseq's generator and search write into themselves meanwhile."""
-        own = _shallow(self)
-        own.search = _shallow(self.search)
+        """A copy, because fairseq's generator and search change their attributes during a call."""
+        own = _shallow_copy(self)
+        own.search = _shallow_copy(self.search)
         own.penalty_behind_prefix = self.unk_penalty
         if prefix_tokens is not None and forbids_unknown(self):
             own.unk_penalty = 0.0  # a given `<unk>` keeps its score
@@ -248,8 +248,8 @@ def _not_finite() -> InputError:
     )
 
 
-def _shallow(module: Any) -> Any:
-    """The same parts; what is set in one is not set in the other."""
+def _shallow_copy(module: Any) -> Any:
+    """A copy with the same submodules; assignments to the copy do not change the original."""
     own = copy.copy(module)
     own._modules = dict(module._modules)
     return own
@@ -259,7 +259,7 @@ def best_words(
     logits: Tensor, count: int, copying: Optional[Copying], copyable: Optional[CopyableColumns]
 ) -> Tuple[Tensor, Tensor]:
     """Logits (R, V) -> log probabilities (R, 4 + count) of the specials and of the best words, and
-    which words these are. The logits are overwritten."""
+    the indices of these words. The logits are overwritten."""
     best, words = largest(logits[:, SPECIALS:], count)
     words = words + SPECIALS
     scores = torch.cat([logits[:, :SPECIALS], best], 1)
@@ -274,18 +274,18 @@ def best_words(
 
 
 def _log_total(logits: Tensor, scores: Tensor) -> Tensor:
-    """log Σ exp of (R, V) logits, the largest of which are among the scores -> (R, 1)
+    """log Σ exp of logits (R, V), of which the largest are among the scores -> (R, 1)
 
-    In place: nothing is as wide, and nobody reads it again.
+    In place, because the logits are the largest tensor and are not read again.
     """
     highest = scores.amax(1, keepdim=True)
     return highest + logits.sub_(highest).exp_().sum(1, keepdim=True).log_()
 
 
 def largest(scores: Tensor, count: int) -> Tuple[Tensor, Tensor]:
-    """`topk`, for short lists out of long rows: (R, V) -> (R, count) scores and places.
+    """`topk` for a small `count` in long rows: (R, V) -> (R, count) scores and places.
 
-    The largest are all in those blocks of a row whose own largest are the largest.
+    The `count` largest scores of a row are in the `count` blocks with the largest maxima.
     """
     block = 64
     blocks = scores.size(1) // block

@@ -1,6 +1,6 @@
-"""`--optimizer fused_adam`: Adam with decoupled weight decay, in torch's one-pass kernel.
+"""`--optimizer fused_adam`: Adam with decoupled weight decay, in torch's fused kernel.
 
-fairseq's own `adam` runs some ten operations over each parameter where there is no GPU.
+Without a GPU, fairseq's `adam` runs about ten operations over each parameter.
 """
 
 import logging
@@ -26,15 +26,15 @@ class FusedAdamConfig(FairseqDataclass):
 
 @register_optimizer("fused_adam", dataclass=FusedAdamConfig)
 class FusedAdam(FairseqOptimizer):
-    """The same updates as `adam`, but that epsilon counts from the first step on as in the paper
-    on Adam; fairseq's is the larger the earlier the step."""
+    """The same updates as `adam`, except for epsilon: here it is constant, as in the Adam paper;
+    fairseq's is larger in early steps."""
 
     def __init__(self, cfg: FusedAdamConfig, params: Iterable[torch.nn.Parameter]) -> None:
         super().__init__(cfg)
         params = list(params)
         try:
             self._optimizer = torch.optim.AdamW(params, fused=True, **self.optimizer_config)
-        except (RuntimeError, TypeError) as reason:  # no kernel for this device; before torch 2
+        except (RuntimeError, TypeError) as reason:  # no kernel for this device; torch < 2
             logger.warning(f"torch {torch.__version__} has no fused Adam here: {reason}")
             self._optimizer = torch.optim.AdamW(params, **self.optimizer_config)
 

@@ -1,5 +1,6 @@
-"""`--scoring ngram_precision`: the paper's four precisions and BLEU, at the end of
-`fairseq-generate`, in both ways to treat unknown words; the same figures as `mtn-evaluate` gives.
+"""`--scoring ngram_precision`: the paper's four precisions and BLEU at the end of
+`fairseq-generate`, with both treatments of unknown words. The figures equal those of
+`mtn-evaluate`.
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from mtn_preprocess.text.word_pieces import has_pieces
 
 @dataclass
 class NgramPrecisionConfig(FairseqDataclass):
-    """No options of its own: where the task has its dictionary."""
+    """No options of its own: both locate the dictionary of the task."""
 
     data: str = II("task.data")
     target_lang: str = II("task.target_lang")
@@ -26,10 +27,10 @@ class NgramPrecisionConfig(FairseqDataclass):
 
 @register_scorer("ngram_precision", dataclass=NgramPrecisionConfig)
 class NgramPrecisionScorer(BaseScorer):
-    """`fairseq-generate` gives it the first suggestion of each pair.
+    """Scores the first suggestion of each pair.
 
-    A word that the model does not know is `<unk>` in a suggestion, but `<<unk>>` in a next query;
-    where models copy, it is shown as it was typed, and only the dictionary tells.
+    An out-of-vocabulary word is `<unk>` in a suggestion, but `<<unk>>` in a next query. Models that
+    copy show the word as it was typed, so the dictionary decides which words are unknown.
     """
 
     def score(self) -> float:
@@ -54,7 +55,7 @@ class NgramPrecisionScorer(BaseScorer):
 
 
 def _words(dictionary: str) -> Optional[Container[str]]:
-    """None where it has pieces: what is scored are words."""
+    """The words of a dictionary; None if it has word pieces, because scores compare words."""
     symbols = Dictionary.load(dictionary).symbols
     return None if has_pieces(symbols) else frozenset(symbols)
 

@@ -124,30 +124,30 @@ class SessionToQueryConfig(TranslationConfig):
 
 
 # Flags of the translation task that do not fit session data.
-_NOT_HERE = {
+_UNSUPPORTED = {
     "truncate_source": "it would drop the newest query; use --oversize truncate",
     "load_alignments": "there are no alignments between sessions and next queries",
     "num_batch_buckets": "sessions are batched by shape already",
 }
 
 
-_DICTIONARY = "dictionary"  # in the state of the task: its fingerprint
+_DICTIONARY = "dictionary"  # key of the dictionary's fingerprint in the state of the task
 
 
 @register_task("session_to_query", dataclass=SessionToQueryConfig)
 class SessionToQueryTask(TranslationTask):
-    """Session data for any architecture: `mtn` splits it into queries, stock ones read it flat."""
+    """Session data for any architecture: `mtn` splits it into queries, stock models read it flat."""
 
     cfg: SessionToQueryConfig
 
     def __init__(self, cfg: SessionToQueryConfig, src_dict: Dictionary, tgt_dict: Dictionary):
         super().__init__(cfg, src_dict, tgt_dict)
-        for flag, reason in _NOT_HERE.items():
+        for flag, reason in _UNSUPPORTED.items():
             if getattr(cfg, flag):
                 raise InputError(f"--{flag.replace('_', '-')} is not for session data", reason)
-        self.model = ModelDescription()  # until one is built
-        self.batches_described = False  # once is enough
-        self.lines_answered = 0  # by fairseq-interactive, which numbers each buffer from 0
+        self.model = ModelDescription()  # until a model is built
+        self.batches_described = False  # log the description only once
+        self.lines_answered = 0  # fairseq-interactive numbers the lines of each buffer from 0
         self.dictionary_file = Path(utils.split_paths(cfg.data)[0]) / f"dict.{cfg.source_lang}.txt"
         self.settings_file = self.dictionary_file.with_name(SETTINGS)
         self.text_settings = read_settings(
@@ -163,11 +163,11 @@ class SessionToQueryTask(TranslationTask):
             )
         self.unknown_words = UnknownWords()
         for dictionary in (src_dict, tgt_dict):
-            if isinstance(dictionary, SessionDictionary):  # others show `<unk>`
+            if isinstance(dictionary, SessionDictionary):  # other dictionaries show `<unk>`
                 dictionary.unknown_words = self.unknown_words
         self.in_pieces = has_pieces(src_dict.symbols)
         if self.in_pieces and cfg.eval_bleu_remove_bpe is None:
-            cfg.eval_bleu_remove_bpe = "sentencepiece"  # --eval-bleu is to compare words
+            cfg.eval_bleu_remove_bpe = "sentencepiece"  # --eval-bleu should compare words
 
     @classmethod
     def setup_task(cls, cfg: SessionToQueryConfig, **kwargs: object) -> "SessionToQueryTask":
@@ -199,7 +199,7 @@ class SessionToQueryTask(TranslationTask):
         super().load_state_dict(state_dict)
 
     def check_state_dict(self, state_dict: Dict[str, Any]) -> None:
-        """Refuse the state of a task with another dictionary; older checkpoints do not tell."""
+        """Refuse the state of a task with another dictionary; older checkpoints have none."""
         ours = self.state_dict()[_DICTIONARY]
         if state_dict.get(_DICTIONARY, ours) != ours:
             raise InputError(
@@ -260,7 +260,7 @@ class SessionToQueryTask(TranslationTask):
                     f"no pair of the training data fits into --max-tokens {max_tokens}", "raise it"
                 )
             rows = [dataset.row_lengths(np.asarray(batch)) for batch in batches.frozen_batches]
-            remark = ", which only attention sees" if self.model.skips_padding else ""
+            remark = ", processed by attention only" if self.model.skips_padding else ""
             logger.info(f"training: {describe_batches(rows)}{remark}")
             self.batches_described = True
         return batches
@@ -268,10 +268,10 @@ class SessionToQueryTask(TranslationTask):
     def get_interactive_tokens_and_lengths(
         self, lines: List[str], encode_fn: Callable[[str], str]
     ) -> Tuple[List[Tensor], List[int]]:
-        """For fairseq-interactive, which has to answer the lines behind a bad one.
+        """For fairseq-interactive, which must answer the lines after an invalid one.
 
-        A line that is no session is reported and read as an empty one, of length 0: see
-        `inference_step`. A separator at the end of a line is ignored, as mtn-suggest does.
+        A line that is not a session is reported and becomes an empty line of length 0, see
+        `inference_step`. A separator at the end of a line is ignored, as in mtn-suggest.
         """
         encoded = [without_open_query(readable(encode_fn(line), self.src_dict)) for line in lines]
         tokens, lengths = super().get_interactive_tokens_and_lengths(encoded, lambda line: line)
@@ -293,10 +293,10 @@ class SessionToQueryTask(TranslationTask):
         constraints: Optional[Tensor] = None,
         unknown_words: Optional[UnknownWords] = None,
     ) -> SessionToQueryDataset:
-        """As fairseq's.
+        """fairseq's method, for sessions.
 
         Args:
-            unknown_words: learns those of these lines; without it, the task does, which shows them
+            unknown_words: learns the unknown words; default: those that the task's dictionary shows
         """
         if unknown_words is None:
             unknown_words = self.unknown_words
@@ -314,10 +314,10 @@ class SessionToQueryTask(TranslationTask):
     def _refuse_unknown_constraints(
         self, src_tokens: List[Tensor], constraints: Tensor
     ) -> List[int]:
-        """Lines of fairseq-interactive whose --constraints no suggestion can have; made empty.
+        """Empty the lines of fairseq-interactive whose --constraints have an unknown word.
 
         Args:
-            constraints: packed by fairseq, in each row a number and the tokens
+            constraints: packed by fairseq: each row has a number and the tokens
         """
         refused = constraints[:, 1:].eq(self.tgt_dict.unk()).any(1).nonzero().flatten().tolist()
         for place in refused:
@@ -340,7 +340,7 @@ class SessionToQueryTask(TranslationTask):
                 "with the queries after it",
                 "leave out --session-parallel always",
             )
-        # Of several models, data must fit the smallest.
+        # With several models, data must fit the smallest.
         longest = min(model.max_positions()[0], self.model.max_source_positions or sys.maxsize)
         self.model = described._replace(
             max_source_positions=longest, inference_only=from_checkpoint
@@ -349,13 +349,13 @@ class SessionToQueryTask(TranslationTask):
 
     @property
     def trains_whole_sessions(self) -> bool:
-        """A model from a checkpoint is asked, not trained: `--gen-subset train` gives pairs."""
+        """False for a model from a checkpoint, so `--gen-subset train` reads pairs."""
         wanted = str(self.cfg.session_parallel) != "never" and not self.model.inference_only
         return wanted and self.model.reads_whole_sessions
 
     @property
     def level_sizes(self) -> List[int]:
-        """Data must fit the model, also where its flags are not repeated at generation."""
+        """Data must fit the model, even if generation does not repeat the flags of training."""
         return self.model.level_sizes or one_int_per_level(self.cfg.level_sizes, "--level-sizes")
 
     def train_step(
@@ -366,10 +366,10 @@ class SessionToQueryTask(TranslationTask):
         return super().train_step(sample, *others, **options)
 
     def can_reuse_epoch_itr(self, dataset: FairseqDataset) -> bool:
-        """Not for training: its batches are drawn anew for each epoch.
+        """Not for training, which draws new batches for each epoch.
 
-        fairseq 0.12.3 draws them by the epoch of this start and would keep them, so that a run
-        resumed in a later epoch went on with other ones, with some sessions twice, some never.
+        fairseq 0.12.3 would keep the batches of the epoch in which this process starts. A run that
+        resumes in a later epoch would then read some sessions twice and some never.
         """
         training = dataset is self.datasets.get(self.cfg.train_subset)
         return not training and super().can_reuse_epoch_itr(dataset)
@@ -379,14 +379,14 @@ class SessionToQueryTask(TranslationTask):
         warn_of_training_alone()
 
     def build_tokenizer(self, cfg: Any) -> Any:
-        """By which fairseq-interactive reads what is typed: as the training text was read."""
+        """The default of fairseq-interactive: read typed lines as the training text was read."""
         chosen = super().build_tokenizer(cfg)
         if chosen is None and self.text_settings is not None:
             return TypedLines(self.text_settings)
         return chosen
 
     def build_bpe(self, cfg: Any) -> Any:
-        """Plain text from word pieces and the reverse, without being told to."""
+        """The default for word pieces: convert plain text to pieces and back."""
         chosen = super().build_bpe(cfg)
         if chosen is not None:
             apart = join_units(map(chosen.encode, ("a", "b")), level=1)
@@ -398,7 +398,7 @@ class SessionToQueryTask(TranslationTask):
             return chosen
         if not self.in_pieces:
             return None
-        model = Path(utils.split_paths(self.cfg.data)[0]) / MODEL  # fairseq-preprocess put it there
+        model = Path(utils.split_paths(self.cfg.data)[0]) / MODEL  # saved by fairseq-preprocess
         path = str(model) if model.is_file() else None
         return SessionSentencepiece(SessionSentencepieceConfig(sentencepiece_model=path))
 
@@ -409,7 +409,7 @@ class SessionToQueryTask(TranslationTask):
         seq_gen_cls: Optional[Type[SequenceGenerator]] = None,
         **others: Any,
     ) -> SequenceGenerator:
-        aligned = getattr(args, "print_alignment", False)  # has a generator of its own
+        aligned = getattr(args, "print_alignment", False)  # fairseq has a generator for it
         described = [getattr(model, "description", ModelDescription()) for model in models]
         if len({each.copies for each in described}) > 1:
             raise InputError(
@@ -446,7 +446,7 @@ class SessionToQueryTask(TranslationTask):
         prefix_tokens: Optional[Tensor] = None,
         constraints: Optional[Tensor] = None,
     ) -> Hypotheses:
-        # fairseq 0.12.3's diverse beam search takes ids, numbers of lines, for places in a batch.
+        # fairseq 0.12.3's diverse beam search confuses ids (line numbers) with rows of the batch.
         sample = {key: value for key, value in sample.items() if key != "id"}
         source = sample["net_input"]["src_tokens"]
         if self.model.copies and isinstance(generator, SequenceScorer):
@@ -458,7 +458,7 @@ class SessionToQueryTask(TranslationTask):
             put_words(found, source, models[0].encoder.columns)
         if forbids_unknown(generator):
             found = drop_unknown(found, self.tgt_dict.unk())
-        is_session = source.ne(self.src_dict.pad()).sum(1).gt(1).tolist()  # not an end alone
+        is_session = source.ne(self.src_dict.pad()).sum(1).gt(1).tolist()  # more than `</s>`
         return [beam if wanted else [] for beam, wanted in zip(found, is_session)]
 
     def _batching(self) -> Batching:
@@ -468,7 +468,7 @@ class SessionToQueryTask(TranslationTask):
         return Batching(random, random and self.model.skips_padding, by_queries)
 
     def open(self, lines: TokenLines, unknown_words: UnknownWords) -> OpenLines:
-        """With the unknown words, for a model that can copy them."""
+        """Lines with their unknown words, if the model can copy them."""
         return OpenLines(lines, len(self.src_dict), unknown_words if self.model.copies else None)
 
     def _session_source(self, lines: TokenLines, name: str, **options: Any) -> SessionSource:
@@ -484,7 +484,7 @@ class SessionToQueryTask(TranslationTask):
 
 
 def warn_of_training_alone() -> None:
-    """fairseq 0.12.3 believes the number of GPUs it sees, if one or none, not its launcher."""
+    """fairseq 0.12.3 ignores its launcher's number of processes if it sees at most one GPU."""
     for name in ("WORLD_SIZE", "SLURM_STEP_NUM_TASKS"):
         if int(os.environ.get(name) or 1) > 1 and not torch.distributed.is_initialized():
             logger.warning(
