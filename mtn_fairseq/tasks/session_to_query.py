@@ -136,7 +136,7 @@ _DICTIONARY = "dictionary"  # key of the dictionary's fingerprint in the state o
 
 @register_task("session_to_query", dataclass=SessionToQueryConfig)
 class SessionToQueryTask(TranslationTask):
-    """Session data for any architecture: `mtn` splits it into queries, stock models read it flat."""
+    """Session data for any architecture: `mtn` splits it into queries, others read it flat."""
 
     cfg: SessionToQueryConfig
 
