@@ -10,9 +10,9 @@ from mtn_fairseq.copying.words import SLOTS
 
 
 def restless(model, seed=1, ends=2.5):
-    """With larger weights, so that hypotheses differ and change places in the beam.
+    """Add noise to the weights, so that hypotheses differ and change places in the beam.
 
-    The larger `ends`, the sooner they end.
+    A larger `ends` makes them end sooner.
     """
     model = copy.deepcopy(model).eval()
     generator = torch.Generator().manual_seed(seed)

@@ -1,4 +1,4 @@
-"""Debian's Chromium for tests of the page; without it they are skipped, or fail where promised."""
+"""Debian's Chromium for tests of the page; without it they are skipped, or fail if required."""
 
 import importlib.util
 import shutil
@@ -12,14 +12,14 @@ ARGUMENTS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
     " --disable-component-update --disable-sync"
 )
-WAIT = 10_000  # ms until what is expected must be there, on a busy machine
+WAIT = 10_000  # ms to wait for an expected element, on a busy machine
 # npm install --prefix VENV axe-core
 AXE = Path(sys.prefix) / "node_modules" / "axe-core" / "axe.min.js"
 
 
 @contextmanager
 def chromium():
-    """A browser of this process's own."""
+    """A browser for this process."""
     found = shutil.which("chromium")
     need("browser", None if found else "there is no chromium: apt-get install chromium")
     has_playwright = importlib.util.find_spec("playwright") is not None
@@ -33,7 +33,7 @@ def chromium():
 
 
 def opened(browser, address, **options):
-    """A new person's page. Nothing goes wrong in it unseen, and nothing is asked of other sites."""
+    """The page of a new user. It must not log errors or send requests to other sites."""
     context = browser.new_context(base_url=address, **options)
     context.set_default_timeout(WAIT)
     page = context.new_page()
@@ -50,12 +50,12 @@ def opened(browser, address, **options):
 
 
 def is_ours(said):
-    """Not what Chromium itself reports of a request that a test made fail."""
+    """False for Chromium's own messages about requests that a test made fail."""
     return said.type in ("error", "warning") and "Failed to load resource" not in said.text
 
 
 def serious_findings(page):
-    """What axe-core finds on a page as it is now, in the two higher of its four degrees."""
+    """axe-core's findings on the current page, in the two highest of its four degrees."""
     has_axe = AXE.is_file()
     need("browser", None if has_axe else f"no axe-core: npm install --prefix {sys.prefix} axe-core")
     page.evaluate(AXE.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Models of every exported kind, in both engines, and sessions to ask them about."""
+"""Models of every exported kind, in both engines, and sessions as input."""
 
 import copy
 import io
@@ -64,7 +64,7 @@ def export(model, task, int8=False):
 
 @lru_cache(maxsize=None)
 def engines(name, int8=False):
-    """(torch's, onnxruntime's), of one model; weights large enough that hypotheses differ."""
+    """(torch's, onnxruntime's) engine of one model, whose large weights make hypotheses differ."""
     task, model = build(*EXPORTED[name])
     model = _restless(model)
     return TrainedModel(model, task), ExportedModel.load(export(model, task, int8))
@@ -80,7 +80,7 @@ def _restless(model, seed=1):
 
 
 def session_lines(seed, count, unknown=0.2):
-    """Sessions of up to four levels, as prepared text; some of their words no dictionary has."""
+    """Sessions of up to four levels as prepared text, with some out-of-vocabulary words."""
     rng = random.Random(seed)
 
     def word(token):
@@ -98,7 +98,7 @@ PIECE_WORDS = {"flight": 30, "flights": 20, "hotels": 9, "hotel": 8, "paris": 3,
 
 @lru_cache(maxsize=None)
 def engines_in_pieces():
-    """The same, of a dictionary of word pieces."""
+    """The same for a dictionary of word pieces."""
     data = Path(tempfile.mkdtemp(dir=_FOLDERS.name))
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -140,7 +140,7 @@ TOLERANCE = 1e-4
 
 
 def torch_hypotheses(trained, lines, beam):
-    """(text, score) of each hypothesis, as the plugin's generator has them."""
+    """(text, score) of each hypothesis of the plugin's generator."""
     sources = trained.sources(lines)
     generator = trained.beam_search(beam).generator
     found = trained.task.inference_step(generator, [trained.model], sources)
@@ -164,7 +164,7 @@ def onnx_hypotheses(exported, lines, beam):
 
 
 def assert_same_hypotheses(found, expected):
-    """The same texts in the same places, but where scores are equal."""
+    """The same texts in the same order, except where scores are equal."""
     assert len(found) == len(expected)
     for ours, theirs in zip(found, expected):
         assert [score for _, score in ours] == [

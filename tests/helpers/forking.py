@@ -1,4 +1,4 @@
-"""Processes of `forking_server.py`, used as those of `subprocess`."""
+"""Processes of `forking_server.py`, with the interface of `subprocess`."""
 
 import json
 import os
@@ -15,12 +15,12 @@ SERVER = Path(__file__).with_name("forking_server.py")
 
 
 def start(words, streams, folder, environment, cpu_seconds):
-    """A running process.
+    """Start a process.
 
     Args:
-        words: what `python` would be given: a file and its arguments, or `-m` and a module
-        streams: open files: standard input, output and error
-        cpu_seconds: it is killed when it has taken so much processor time
+        words: the arguments of `python`: a file and its arguments, or `-m` and a module
+        streams: open files for standard input, output and error
+        cpu_seconds: limit of processor time; the process is killed when it exceeds it
     """
     request = json.dumps(
         {
@@ -69,7 +69,7 @@ class Forked:
 
 @lru_cache(maxsize=None)
 def _server(python_path):
-    """The socket of a server that lives as long as this process."""
+    """The socket of a server that runs as long as this process."""
     path = str(Path(tempfile.mkdtemp()) / "socket")
     environment = {**os.environ, "PYTHONPATH": python_path, "OMP_NUM_THREADS": "1"}
     server = subprocess.Popen(
@@ -82,4 +82,4 @@ def _server(python_path):
     return path
 
 
-_servers = []  # kept: one whose pipe is closed ends
+_servers = []  # kept, because a server ends when its pipe is closed

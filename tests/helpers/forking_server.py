@@ -1,14 +1,14 @@
-"""Starts the commands of the tests from a process that has torch and fairseq imported already.
+"""Start the commands of the tests from a process that has imported torch and fairseq.
 
-Importing them takes seconds, which every test would pay. A command that is forked from here is a
-process of its own, with its own arguments, folder, environment, streams, signals and exit code;
-only the imports are shared. What tests the start itself starts for real (`processes.py`).
+Importing them takes seconds per test. A command that is forked from here is a process of its own,
+with its own arguments, folder, environment, streams, signals and exit code; only the imports are
+shared. Tests of the start itself start a new Python (`processes.py`).
 
     python forking_server.py SOCKET
 
-serves until its standard input is closed, that is, until whoever started it is gone. One request
-per connection: the arguments, the folder, the environment and three open files; the answer is the
-number of the process, and later how it ended.
+serves until its standard input is closed, that is, until the process that started it ends. One
+request per connection: the arguments, the folder, the environment and three open files. The answer
+is the process id, and later the exit code.
 """
 
 import atexit
@@ -27,22 +27,22 @@ import threading
 import warnings
 from pathlib import Path
 
-# What takes long to import, and has no effect when imported. Not mtn_fairseq: that fairseq finds it
-# by --user-dir is for the tests to see.
+# Modules that take long to import and have no effect on import. Not mtn_fairseq: the tests must
+# show that fairseq finds it by --user-dir.
 IMPORTED = ("torch", "fairseq", "fairseq.options", "fairseq.trainer", "fairseq.sequence_generator")
-# These set up logging before they import fairseq, which would set it up in another way.
+# These set up logging before they import fairseq, which would set it up differently.
 LOGGING_FIRST = ("fairseq-interactive", "fairseq-preprocess", "fairseq-train", "fairseq-validate")
 IMPORTED_IF_THERE = ("sacrebleu", "sentencepiece", "lightgbm", "matplotlib.pyplot", "torch._dynamo")
 
 
 def serve(path):
-    """Forks for each request; returns, in the forked process, what to run."""
+    """Fork for each request; in the forked process, return what to run."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(f"{path}.new")
     listener.listen()
-    os.rename(f"{path}.new", path)  # who sees the path can connect
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the keepers
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # `make test &` has it ignored
+    os.rename(f"{path}.new", path)  # as soon as the path exists, clients can connect
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nothing waits for the `keep` processes
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # `make test &` ignores it
     selector = selectors.DefaultSelector()
     selector.register(listener, selectors.EVENT_READ)
     selector.register(0, selectors.EVENT_READ)
@@ -58,7 +58,7 @@ def serve(path):
 
 
 def keep(connection):
-    """Forks the command, and tells how it ended; returns in the command's process only."""
+    """Fork the command and send its exit code; returns only in the command's process."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     length = int.from_bytes(connection.recv(8, socket.MSG_WAITALL), "big")
     _, streams, _, _ = socket.recv_fds(connection, 1, 3)
@@ -77,7 +77,7 @@ def keep(connection):
 
 
 def run(words, folder, environment, cpu_seconds):
-    """As `python` would run these words, in the process that is to be this command."""
+    """Run these words as `python` would, in the process of the command."""
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
     os.chdir(folder)
     os.environ.clear()
@@ -86,7 +86,7 @@ def run(words, folder, environment, cpu_seconds):
         warnings.simplefilter("ignore")
     numpy = sys.modules.get("numpy")
     if numpy is not None:
-        numpy.random.seed()  # or all commands would draw the same; `random` sees to it by itself
+        numpy.random.seed()  # otherwise all commands draw the same; `random` reseeds itself
     command, *arguments = words
     if command == "-m":
         module, *arguments = arguments
@@ -101,7 +101,7 @@ def run(words, folder, environment, cpu_seconds):
 
 
 def exit_code(command):
-    """Of the process, as Python finds it; what Python would print of an error is printed."""
+    """The exit code that Python would use; prints the errors that Python would print."""
     try:
         command()
     except SystemExit as ended:
@@ -116,7 +116,7 @@ def exit_code(command):
 
 
 def end(code):
-    """As Python ends, but for freeing all that was imported, which takes longer than most tests."""
+    """Exit as Python does, without freeing all imports, which takes longer than most tests."""
     threading._shutdown()
     atexit._run_exitfuncs()
     sys.stdout.flush()
@@ -132,6 +132,6 @@ if __name__ == "__main__":
             importlib.import_module(name)
         except ImportError:
             continue
-    gc.freeze()  # a collection in a forked process would copy all that was imported
+    gc.freeze()  # garbage collection in a fork would copy all imports
     request = serve(sys.argv[1])
     end(exit_code(lambda: run(**request)))

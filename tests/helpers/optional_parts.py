@@ -1,4 +1,4 @@
-"""What not everybody has installed: without it tests are skipped, or fail where it was promised."""
+"""Optional dependencies: without them tests are skipped, or fail if they are required."""
 
 import importlib
 import os

@@ -1,4 +1,4 @@
-"""What tests do on the page, and what they read there."""
+"""Actions of tests on the page, and functions to read it."""
 
 import json
 import time
@@ -14,7 +14,7 @@ def search(page, *queries):
 
 
 def wait_for_lists(page):
-    """All of them, each with an answer."""
+    """Wait until all lists have an answer."""
     answered = ".suggestions:not([aria-busy]) > li"
     lists = "[...document.querySelectorAll('.list')]"
     wait_until(page, f"{lists}.length && {lists}.every(e => e.querySelector('{answered}'))")

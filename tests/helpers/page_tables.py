@@ -3,7 +3,7 @@
 from mtn_preprocess.text.session_pairs import Pair
 from mtn_serving.counting import count_next_queries
 
-# Session so far -> next queries, each as often as it was asked.
+# Session so far -> next queries with their counts.
 PAIRS = {
     "paris": ["paris hotels", "paris hotels", "paris flights"],
     "paris <q> paris hotels": ["london hotels", "london hotels", "london"],
@@ -15,7 +15,7 @@ PAIRS = {
 
 
 def table(folder, pairs):
-    """Writes the table; returns its folder."""
+    """Write the table; return its folder."""
     rows = [Pair(session, query) for session, queries in pairs.items() for query in queries]
     count_next_queries(rows).save(folder)
     return folder

@@ -1,4 +1,4 @@
-"""What the tests of the preparation share: the golden log, and the command run on a log."""
+"""For tests of the preparation: the golden log, and the command run on a log."""
 
 import json
 from datetime import datetime, timedelta
@@ -51,7 +51,7 @@ GOLDEN_PAIRS = [
 
 
 def run(tmp_path, log, *flags, name="log.tsv", output="out"):
-    """Write the log, run the command; the folder it wrote."""
+    """Write the log and run the command; return its output folder."""
     path = tmp_path / name
     path.write_text(log, encoding="utf-8")
     folder = tmp_path / output
@@ -60,7 +60,7 @@ def run(tmp_path, log, *flags, name="log.tsv", output="out"):
 
 
 def bad_run(tmp_path, log, *flags, **names):
-    """The command's one-line error; nothing may be written."""
+    """Return the command's one-line error; nothing may be written."""
     before = set(tmp_path.iterdir())
     with pytest.raises(InputError) as error:
         run(tmp_path, log, *flags, **names)
@@ -87,7 +87,7 @@ def contents(folder: Path):
 
 
 def session_rows(user, start, *queries):
-    """Rows of one session, a minute between two queries."""
+    """Rows of one session, with a minute between queries."""
     time = datetime.fromisoformat(start)
     moments = (time + timedelta(minutes=i) for i in range(len(queries)))
     return "".join(f"{user}\t{q}\t{moment}\t\t\n" for q, moment in zip(queries, moments))

@@ -28,17 +28,17 @@ TRAIN = (
     " --no-epoch-checkpoints"
 )
 
-# A command that loops is stopped by the processor time it takes, whatever else the machine does;
-# one that waits for ever, when nobody would have the patience.
+# A limit of processor time stops a command that loops, however busy the machine is; a long timeout
+# stops a command that waits for ever.
 CPU_SECONDS = 900
 PATIENCE = 3600
 
-# What Python and torch look at when they start, before any line of a command is run.
+# Variables that Python and torch read at start, before any line of a command runs.
 READ_AT_START = ("PYTHON", "LC_", "LANG", "OMP_", "PATH")
-QUIET = {"PYTHONWARNINGS": "ignore"}  # which a forked process can take up later
+QUIET = {"PYTHONWARNINGS": "ignore"}  # a forked process can apply it later
 
 
-# Exit codes that `run` may be told to expect.
+# Values for `status` of `run`.
 FAILURE, ANY = None, object()
 
 
@@ -54,9 +54,9 @@ def environment(variables):
 
 
 def run(line, stdin="", status=0, folder=ROOT, **variables):
-    """The finished process; its exit code must be `status`: a number, FAILURE or ANY.
+    """Run to the end; the exit code must be `status`: a number, FAILURE or ANY.
 
-    `stdin` is text, or bytes that are none.
+    `stdin` is text or bytes.
     """
     words = shlex.split(line)
     with ExitStack() as stack:
@@ -75,24 +75,24 @@ def run(line, stdin="", status=0, folder=ROOT, **variables):
 
 
 def start(line, output, **variables):
-    """A process that is running now; what it says goes to the file `output`."""
+    """Start a process whose output goes to the file `output`."""
     with open(output, "w", encoding="utf-8") as said, open(os.devnull) as nothing:
         return _begin(shlex.split(line), [nothing, said, said], ROOT, variables)
 
 
 def start_anew(line, output, **variables):
-    """The same, never forked: for tests of how a process starts, or is stopped."""
+    """The same without forking, for tests of how a process starts or is stopped."""
     with open(output, "w", encoding="utf-8") as said, open(os.devnull) as nothing:
         return _popen(shlex.split(line), [nothing, said, said], ROOT, variables)
 
 
 def start_with_pipes(line):
-    """The same, with all three streams as pipes."""
+    """The same with pipes for all three streams."""
     return _popen(shlex.split(line), [subprocess.PIPE] * 3, ROOT, {})
 
 
 def _begin(words, streams, folder, variables):
-    """A process that is running now, forked where that is the same as started."""
+    """Start a process, by forking where that makes no difference."""
     script = _python_words(words)
     if script is None or _matters_at_start(variables):
         return _popen(words, streams, folder, variables)
@@ -116,7 +116,7 @@ def _matters_at_start(variables):
 
 
 def _python_words(words):
-    """What this interpreter would be given to run these words; None if it is not what runs them."""
+    """The arguments of this interpreter to run these words; None for other programs."""
     command = shutil.which(words[0], path=environment({})["PATH"])
     if command is None:
         return None
@@ -128,7 +128,7 @@ def _python_words(words):
 
 
 def _as_from_a_terminal():
-    """With an end, and heeding Ctrl-C: if a shell began the tests by `&`, it told them not to."""
+    """Limit processor time and restore Ctrl-C, which a shell disables for tests started by `&`."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
 
@@ -139,7 +139,7 @@ def _text(stream):
 
 
 def prepare(folder, history=0, users=25, pieces=0):
-    """Raw log -> session text -> binarised data; returns (text prefix folder, data folder)."""
+    """Raw log -> session text -> binarised data; return (text folder, data folder)."""
     log = folder / "log.tsv"
     run(f"{sys.executable} -m mtn_sample_log.cli --users {users} --output {log}")
     run(
@@ -160,7 +160,7 @@ def train(data, save, flags, **options):
 
 
 def prepared(tmp_path_factory, **options):
-    """What `prepare` makes, once for all files and workers of a test run: to be read only."""
+    """The read-only output of `prepare`, shared by all files and workers of a test run."""
     name = "-".join(["prepared", *(f"{key}{value}" for key, value in sorted(options.items()))])
     folder = shared_folder(tmp_path_factory) / name
     with FileLock(f"{folder}.lock"):
@@ -172,6 +172,6 @@ def prepared(tmp_path_factory, **options):
 
 
 def shared_folder(tmp_path_factory):
-    """The folder of this test run, the same for all of its workers."""
+    """The folder that all workers of this test run share."""
     own = tmp_path_factory.getbasetemp()
     return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own

@@ -1,4 +1,4 @@
-"""Logs and rules at random, full of what may go wrong: for hypothesis, and from a seed."""
+"""Random logs and rules with many kinds of faults: for hypothesis, and from a seed."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -12,9 +12,9 @@ from mtn_preprocess.rules import Rules
 from mtn_preprocess.text.text_settings import CHARACTERS
 
 USERS = ("1", "2", "10", " 2", "é", "\u00a0")
-# How such logs are prepared: of any year, and however many lines are no rows.
+# Preparation of such logs: any year, any number of malformed lines.
 ANY_LOG = {"time_range": (-(10**12), 10**12), "max_bad_rows": 100}
-# Around the gaps below, and the same second more often than anything else.
+# Close to the gaps below; most often the same second.
 STEPS = (0, 0, 0, 1, 1, 29, 30, 60, 965, 966, 1799, 1800, 100_000)
 GAPS = (30, 30, 0.5, 16.1)
 FIRST_DAYS = (
@@ -81,7 +81,7 @@ BLOCK_LISTS = (
 )
 SPLITS = ("100,0,0", "100,0,0", "50,25,25", "0,50,50", "33.3,33.4,33.3", "0,0,100")
 
-# Sessions that every rule below keeps, in every split: else most logs would have nothing to write.
+# Sessions that every rule below keeps, in every split: otherwise most logs have no output.
 FILLING = [
     f"filling{user}\t{query}\t2006-03-{day:02} 10:00:0{second}\t\t".encode()
     for user in range(12)
@@ -93,7 +93,7 @@ Issued = Tuple[str, str, int]  # user, what was typed, seconds since the user's 
 
 
 class Shape(NamedTuple):
-    """How the same rows are written down."""
+    """How to write the same rows."""
 
     seed: int = 0
     files: int = 1
@@ -103,7 +103,7 @@ class Shape(NamedTuple):
 
 
 def shares(text: str) -> Tuple[Decimal, ...]:
-    """As the flag --split reads them."""
+    """Shares as the flag --split reads them."""
     return tuple(map(Decimal, text.split(",")))
 
 
@@ -120,7 +120,7 @@ some_rows = st.lists(
     min_size=8,
     max_size=60,
 )
-# Lines beside the rows.
+# Lines that are not rows.
 some_others = st.builds(
     lambda no_rows, filling: no_rows + filling,
     st.lists(st.sampled_from(NO_ROWS), max_size=5),
@@ -155,7 +155,7 @@ some_rules = st.builds(
 
 
 def row_lines(rows: Sequence[Issued], first_day: datetime) -> List[bytes]:
-    """Rows as lines, each user's in the order of time."""
+    """Rows as lines, sorted by time for each user."""
     clock = dict.fromkeys(USERS, first_day)
     lines = []
     for number, (user, typed, step) in enumerate(rows):
@@ -167,7 +167,7 @@ def row_lines(rows: Sequence[Issued], first_day: datetime) -> List[bytes]:
 
 
 def log_files(lines: Sequence[bytes], shape: Shape) -> List[bytes]:
-    """Lines as the contents of files, none of them empty."""
+    """Lines as the contents of non-empty files."""
     dice = Random(shape.seed)
     lines = list(lines)
     if shape.shuffled:
@@ -182,7 +182,7 @@ def log_files(lines: Sequence[bytes], shape: Shape) -> List[bytes]:
 
 
 def a_log(seed: int, rows: int, shape: Shape, first_day: datetime = FIRST_DAYS[0]) -> List[bytes]:
-    """A log that is always the same."""
+    """The same log for the same arguments."""
     dice = Random(seed)
     issued = []
     for _ in range(rows):

@@ -1,7 +1,7 @@
-"""The whole preparation of a log in AOL's format once more: slow, obvious, one row at a time.
+"""A reference for the preparation of a log in AOL's format: slow, simple, one row at a time.
 
-What the array code, DuckDB and Spark write must be the same, byte for byte. Nothing of theirs is
-used here but the names: `Rules`, `Reason`.
+The array code, DuckDB and Spark must write the same bytes. The reference uses nothing of theirs but
+the names `Rules` and `Reason`.
 """
 
 import hashlib
@@ -19,29 +19,29 @@ from mtn_preprocess.rules import SPLITS, Rules
 
 HEADER = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL"
 SHORT_HEADER = "AnonID\tQuery\tQueryTime"
-LONGEST_LINE = 65536  # bytes, with its end
+LONGEST_LINE = 65536  # bytes, including its end
 EPOCH = datetime(1970, 1, 1)
 
 
 class Nothing(Exception):
-    """There is nothing to write; the message is the reason that the command gives."""
+    """Nothing to write; the message is the command's reason."""
 
 
 class Row(NamedTuple):
-    """A query as it was issued. Rows compare in the order in which they are taken."""
+    """An issued query. Rows compare in the order of processing."""
 
     user: str
     seconds: int
     query: str
     file: int
     line: int
-    form: str = ""  # how it was typed, "" where that is the query
+    form: str = ""  # the typed form, "" if equal to the query
 
 
 class Session(NamedTuple):
     user: str
     start: int
-    end: int  # when its last query was issued, whether that stayed or not
+    end: int  # time of its last query, even if that was dropped
     queries: Tuple[str, ...]
     forms: Tuple[str, ...]
 
@@ -51,12 +51,12 @@ class Session(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    files: Dict[str, bytes]  # but stats.json and manifest.json
+    files: Dict[str, bytes]  # without stats.json and manifest.json
     stats: Dict[str, Any]  # the counts of stats.json
 
 
 def prepare(logs: Sequence[Tuple[str, bytes]], rules: Rules, users: bool = False) -> Prepared:
-    """All that is written for logs given as address and content, with SPLIT.user if asked."""
+    """All output for logs (address, content), with SPLIT.user if `users`."""
     counts: Counter = Counter()
     rows, rejects = read_rows(logs, rules, counts)
     popularity = Counter(query for _, query in {(row.user, row.query) for row in rows})
@@ -122,7 +122,7 @@ def read_rows(
 
 
 def read_row(line: bytes, rules: Rules) -> Union[Reason, Tuple]:
-    """User, seconds, query and its form; or why not."""
+    """User, seconds, query and its form; or the reason for rejecting the line."""
     faults = {
         Reason.LONG_LINE: len(line) > LONGEST_LINE,
         Reason.NOT_UTF8: not is_utf8(line),
@@ -131,7 +131,7 @@ def read_row(line: bytes, rules: Rules) -> Union[Reason, Tuple]:
     if any(faults.values()):
         return min(fault for fault, found in faults.items() if found)
     text = line.decode("utf-8").rstrip("\r\n")
-    if text in (HEADER, SHORT_HEADER):  # anywhere: people concatenate the published files
+    if text in (HEADER, SHORT_HEADER):  # on any line: people concatenate the published files
         return Reason.HEADER
     columns = text.split("\t")
     if len(columns) not in (3, 5):
@@ -185,7 +185,7 @@ def read_query(typed: str, rules: Rules) -> str:
 
 
 def form_of(typed: str, query: str) -> str:
-    """How it was typed, unless that is the query, or the query is masked, or it is invisible."""
+    """The typed form; "" if it equals the query, the query is masked, or it is invisible."""
     form = " ".join(unicodedata.normalize("NFC", typed.lower()).split())
     masked = "<number>" in query.split() or "<email>" in query.split()
     return "" if masked or form == query or not form.isprintable() else form
@@ -206,7 +206,7 @@ def is_letter(character: str) -> bool:
 
 
 def with_symbols(text: str) -> str:
-    """Each run of symbols is looked at with the letters around it, if any."""
+    """Decide on each run of symbols by the letters around it, if any."""
     result = ""
     for run in re.findall(r"[-+#.'&]+|[^-+#.'&]", text):
         if run[0] in "-+#.'&":
@@ -230,7 +230,7 @@ def with_symbols(text: str) -> str:
 
 
 def escape(word: str) -> str:
-    r"""`madeupword0001` is a symbol of fairseq's: with a backslash it is a word."""
+    r"""`madeupword0001` is a symbol of fairseq; with a backslash it is a word."""
     return "\\" + word if re.fullmatch(r"madeupword\d{4}", word) else word
 
 
@@ -326,7 +326,7 @@ def splits(sessions: Sequence[Session], rules: Rules) -> Dict[Session, str]:
     counted = [session.start for session in sessions if may_be_tested(session, rules)]
     for session in sessions:
         if rules.split_by == "time":
-            # As the last one that counts and did not start later; before all, as the first of all.
+            # As the last counted one that did not start later; before all of them, as the first.
             like = max((start for start in counted if start <= session.start), default=None)
             before = sum(start < like for start in counted) if like is not None else 0
             percent = Fraction(100 * before, max(len(counted), 1))
@@ -370,7 +370,7 @@ def files_of(
         )
     earlier: Dict[str, List[str]] = defaultdict(list)
     for session in sessions:
-        name = split_of.get(session)  # None: dropped, but it is part of the history of others
+        name = split_of.get(session)  # None: dropped, but still history of other sessions
         history = earlier[session.user][-rules.history :] if rules.history else []
         for known in range(1, len(session.queries) if name else 1):
             so_far = " <q> ".join(session.queries[:known])
@@ -383,7 +383,7 @@ def files_of(
 
 
 def display_lines(sessions: Sequence[Session], rules: Rules) -> List[str]:
-    """For each query the form that most people typed, if that is another and of two at least."""
+    """For each query the form of most people, if it differs and at least two typed it."""
     people: Dict[str, Dict[str, set]] = defaultdict(lambda: defaultdict(set))
     for session in sessions:
         for query, form in zip(session.queries, session.forms):
@@ -399,7 +399,7 @@ def display_lines(sessions: Sequence[Session], rules: Rules) -> List[str]:
 def users_of_pairs(
     sessions: Sequence[Session], split_of: Dict[Session, str], named: Sequence[str]
 ) -> Dict[str, bytes]:
-    """Whoever has a session that is written has a number, by order of appearance."""
+    """Number the users of written sessions by order of appearance."""
     numbers: Dict[str, int] = {}
     lines: Dict[str, List[str]] = {f"{name}.user": [] for name in named}
     for session in sessions:
@@ -411,7 +411,7 @@ def users_of_pairs(
 def pasts_of(
     everything: Sequence[Session], split_of: Dict[Session, str], name: str, rules: Rules
 ) -> List[str]:
-    """By the clock alone: what had ended when a session began, in the order of its end."""
+    """By time only: the sessions that ended before a session began, sorted by their end."""
     lines: List[str] = []
     for session in everything:
         if split_of.get(session) == name:

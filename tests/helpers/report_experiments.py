@@ -23,14 +23,14 @@ STATS = {
 
 
 def figures(first, mrr=True):
-    """Ten different numbers from one."""
+    """Ten different numbers derived from one."""
     found = {f"{n}-gram": first - n for n in (1, 2, 3, 4)}
     found.update({"bleu": first / 2 + 0.125, "exact": first / 4, "length": 2.0})
     return {**found, "mrr@10": first / 4 + 1 if mrr else None}
 
 
 def evaluated(name, first, mrr=True):
-    """A system of `mtn-evaluate --json`; with <unk> as a token it gets one more."""
+    """A system of `mtn-evaluate --json`; its figures with <unk> as a token are higher by one."""
     both = {"raw": figures(first, mrr), "unk": figures(first + 1, mrr)}
     kinds = {"position": PLACES, "seen": ("seen", "unseen"), "shared_words": ("shared", "none")}
     groups = {
@@ -69,7 +69,7 @@ def write_json(path, content):
 
 
 class Experiment:
-    """A folder and the manifest in it, which tests change before they write it."""
+    """A folder with a manifest, which tests change before they write it."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
@@ -109,7 +109,7 @@ class Experiment:
 
 
 def training_log(losses, style="simple"):
-    """As fairseq-train prints it: validation after every hundred updates."""
+    """A log of fairseq-train with validation after every hundred updates."""
     lines = []
     for number, loss in enumerate(losses, 1):
         updates = 100 * number

@@ -1,4 +1,4 @@
-"""What the tests of the sample log share: rows back into sessions, as preparation makes them."""
+"""For tests of the sample log: rows to sessions, as in the preparation."""
 
 from datetime import timedelta
 from typing import Iterable, List, NamedTuple, Tuple
@@ -12,7 +12,7 @@ class Session(NamedTuple):
 
 
 def sessions_of(rows: Iterable[Row]) -> List[Session]:
-    """Cut at half an hour without a query; blank rows and successive repeats dropped."""
+    """Split at half an hour without a query; drop blank rows and successive repeats."""
     sessions: List[Session] = []
     previous = None
     for row in rows:

@@ -15,7 +15,7 @@ CLOSING = "Generate test with beam=5: BLEU4 = 0.00\n"
 
 
 def lines_of(number, answer):
-    """As fairseq-generate prints one pair."""
+    """The lines that fairseq-generate prints for one pair."""
     lines = [f"S-{number}\t{answer.session}", f"T-{number}\t{answer.next_query}"]
     for rank, suggestion in enumerate(answer.ranked):
         lines += [
@@ -36,7 +36,7 @@ def write_log(path, answers, closing=CLOSING):
 
 
 def write_text(prefix, answers):
-    """PREFIX.session and PREFIX.next."""
+    """Write PREFIX.session and PREFIX.next."""
     for ending, lines in (
         ("session", [answer.session for answer in answers]),
         ("next", [answer.next_query for answer in answers]),

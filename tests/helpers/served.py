@@ -1,4 +1,4 @@
-"""`mtn-serve` as a real process, and a client that notices every broken answer."""
+"""`mtn-serve` as a real process, and a client that detects every broken answer."""
 
 import http.client
 import json
@@ -23,11 +23,11 @@ def save_table(folder, next_query="paris hotels"):
 
 
 class Server:
-    """A running one.
+    """A running server.
 
     Args:
         process: the command
-        log: a file with all that it says
+        log: the file with its output
     """
 
     def __init__(self, process, log):
@@ -66,7 +66,7 @@ class Server:
         return _wait(condition, self._is_running)
 
     def end(self, number=signal.SIGTERM):
-        """The exit code, after a signal."""
+        """Send a signal; return the exit code."""
         self.process.send_signal(number)
         return self.process.wait(timeout=PATIENCE)
 
@@ -83,7 +83,7 @@ def _wait(condition, goes_on):
 
 @contextmanager
 def served(folder, flags, command=SERVE, **variables):
-    """A server on a free port; ended at the latest with the block."""
+    """A server on a free port; it ends with the block at the latest."""
     log = folder / "serve.log"
     process = start_anew(f"{command} {flags} --port 0", log, **variables)
     try:

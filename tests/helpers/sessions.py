@@ -1,8 +1,8 @@
 """Models through fairseq's own path, and sessions to feed them.
 
-A session is a list of queries, each a list of token indices whose last one is what ends it: `<q>`,
-`<session>` or `<unit3>` if another query follows, `</s>` if none does. Flat sources are made of it
-only by `batch`, so a test can say "query 2" without counting tokens.
+A session is a list of queries. A query is a list of token indices; the last one is its end: `<q>`,
+`<session>` or `<unit3>` if another query follows, otherwise `</s>`. Only `batch` creates flat
+sources, so a test can refer to "query 2" without counting tokens.
 """
 
 import random
@@ -21,14 +21,14 @@ import mtn_fairseq  # noqa: F401  (registers the task and the models)
 
 WORDS = 24
 SIZES = (6, 6, 4, 3)  # --level-sizes of every model here
-MAX_QUERY_TOKENS = SIZES[0] - 1  # its end counts too
+MAX_QUERY_TOKENS = SIZES[0] - 1  # without its end
 MAX_QUERIES = 6
 
 SMALL = (
     "--encoder-embed-dim 16 --encoder-ffn-embed-dim 24 --encoder-attention-heads 2 --dropout 0.1"
 )
 
-# name -> (architecture, flags). Every one of them reads data of up to four levels.
+# name -> (architecture, flags). All read data of up to four levels.
 MTN_MODELS = {
     "1-level": ("mtn", f"{SMALL} --level-layers 2"),
     "2-level": ("mtn", f"{SMALL} --level-layers 2,2"),
@@ -63,7 +63,7 @@ OTHER_MODELS = {
     "transformer-last": ("transformer_session", f"{_FLAT} --source-context last"),
     "transformer-post-norm": ("transformer_session", f"{_FLAT} --post-norm"),
 }
-# Models that copy: also given unknown words, in test_copying.py.
+# Models that copy; test_copying.py also tests them with unknown words.
 COPYING_MODELS = {
     "copying": ("mtn", f"{SMALL} --level-layers 2,1 --copy-attention"),
     "copying-last-query": (
@@ -79,7 +79,7 @@ COPYING_MODELS = {
     "copying-seq2seq": ("seq2seq_attn", f"{_LSTM} --copy-attention"),
     "copying-seq2seq-last": ("seq2seq_attn", f"{_LSTM} --source-context last --copy-attention"),
 }
-# What must hold for every encoder that reads sessions is tested over this list.
+# Tests of properties of all encoders that read sessions use this list.
 ALL_MODELS = {**MTN_MODELS, **OTHER_MODELS, **COPYING_MODELS}
 
 
@@ -102,7 +102,7 @@ for _language in ("session", "next"):
 
 
 def parse(arch, flags=""):
-    """A `fairseq-train` command line, read as fairseq reads it (short of hydra, which is slow)."""
+    """Parse a `fairseq-train` command line as fairseq does (without hydra, which is slow)."""
     sizes = ",".join(map(str, SIZES))
     line = f"{DATA} --task session_to_query --arch {arch} --level-sizes {sizes} "
     return options.parse_args_and_arch(options.get_training_parser(), (line + flags).split())
@@ -112,9 +112,9 @@ def parse(arch, flags=""):
 def build(arch, flags="", seed=1):
     """(task, model): as read from a checkpoint, for generation, in double precision.
 
-    No weight is at a special value: biases are not zero, gains not one and the padding's embedding
-    is not zero, as after training or worse, so that nothing cancels by chance. And it matters that
-    the weights are loaded: fairseq 0.12.2 takes its fast path, without masks, only then.
+    No weight has a special value: biases and the padding's embedding are not zero, gains not one,
+    so that nothing cancels by chance. The weights are loaded, because fairseq 0.12.2 takes its fast
+    path, without masks, only after loading.
     """
     args = parse(arch, flags)
     task = tasks.setup_task(args)
@@ -140,12 +140,12 @@ def words(rng, least=1, most=MAX_QUERY_TOKENS):
 
 
 def make(texts, ends):
-    """Queries and what stands between them -> a session."""
+    """Queries and the separators between them -> a session."""
     return [[*text, end] for text, end in zip(texts, [*ends, EOS])]
 
 
 def random_session(rng, least=1, most=MAX_QUERIES, separators=SEPARATORS):
-    """Nested any way that `SIZES` allow: two in three of the ends are plain `<q>`."""
+    """Nested in any way that `SIZES` allow; two thirds of the ends are plain `<q>`."""
     count = rng.randint(least, most)
     ends = [Q if rng.random() < 0.6 else rng.choice(separators) for _ in range(count - 1)]
     ends = _within_sizes(ends)
@@ -153,7 +153,7 @@ def random_session(rng, least=1, most=MAX_QUERIES, separators=SEPARATORS):
 
 
 def _within_sizes(ends):
-    """Lower separators that would make a unit of too many parts."""
+    """Replace separators by lower ones where a unit would have too many parts."""
     kept = []
     for end in ends:
         while end != Q and _units(kept, end) >= SIZES[SEPARATORS.index(end) + 1] - 1:
@@ -179,7 +179,7 @@ session_strategy = st.integers(0, 2**32).map(lambda seed: random_session(random.
 
 
 def prefix(session, queries):
-    """The source as it was when its query number `queries` had just been issued."""
+    """The source just after its query number `queries` was issued."""
     *before, last = session[:queries]
     return [*before, [*last[:-1], EOS]]
 
@@ -214,25 +214,25 @@ def logits(model, sessions, prev_output_tokens, **padding):
 
 
 def outputs(model, net_output):
-    """Logits; of a model that copies, log probabilities, which it has no logits of."""
+    """Logits; for a model that copies log probabilities, as its mixture has no logits."""
     if not model.copies:
         return net_output[0]
     return model.get_normalized_probs(net_output, log_probs=True)
 
 
 def encoder_out_of(model, src_tokens, src_lengths):
-    """As fairseq's generator asks for it."""
+    """The encoder's output as fairseq's generator requests it."""
     return model.encoder.forward_torchscript({"src_tokens": src_tokens, "src_lengths": src_lengths})
 
 
 def encode(model, sessions, **padding):
-    """What the encoder gives fairseq's generator."""
+    """The encoder's output for fairseq's generator."""
     with torch.no_grad():
         return encoder_out_of(model, *batch(sessions, **padding))
 
 
 def stock(part):
-    """fairseq's own encoder, decoder or encoder layer, with the weights of ours."""
+    """fairseq's encoder, decoder or encoder layer with the weights of ours."""
     if isinstance(part, TransformerDecoderBase):
         own = TransformerDecoderBase(
             part.cfg, part.dictionary, part.embed_tokens, False, part.output_projection
@@ -247,7 +247,7 @@ def stock(part):
 
 
 def codes(model, sessions, **padding):
-    """For each session, for each of its queries: its codes (tokens, C)."""
+    """For each session, the codes (tokens, C) of each query."""
     return split_codes(encode(model, sessions, **padding), sessions)
 
 
@@ -261,7 +261,7 @@ def split_codes(encoder_out, sessions):
 
 
 def context_codes(model, sessions, **padding):
-    """For each session, all that the decoder may attend to, without the padding."""
+    """For each session, all codes that the decoder may attend to, without padding."""
     encoder_out = encode(model, sessions, **padding)
     out = encoder_out["encoder_out"][0].transpose(0, 1)
     masks = encoder_out.get("encoder_padding_mask") or [torch.zeros(out.shape[:2]).bool()]
@@ -269,7 +269,7 @@ def context_codes(model, sessions, **padding):
     return [out[b][real[b]] for b in range(len(sessions))]
 
 
-# fairseq's decoder takes the softmax of its attention to the source in single precision.
+# fairseq's decoder computes the softmax of its source attention in single precision.
 LOGIT_TOLERANCE = 1e-5
 
 

@@ -1,4 +1,4 @@
-"""One small log, and the command run on it: for tests of what is read, and of bad input."""
+"""One small log, and the command run on it: for tests of reading and of bad input."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -36,7 +36,7 @@ ROWS: List[Asked] = [
     for user, queries in _QUERIES.items()
     for i, query in enumerate(queries)
 ]
-# Of the log above: users as text, each with one session.
+# The sessions of the log above, one per user, sorted by user as text.
 SESSIONS = [
     "it s <q> he said hi <q> naïve smile",
     "one <q> two <q> three",
@@ -54,14 +54,14 @@ def lines(*texts: str) -> bytes:
 
 
 def aol_log(*more: str) -> bytes:
-    """The small log as AOL wrote it; further lines come after line 19."""
+    """The small log in AOL's format; further lines come after line 19."""
     return lines(AOL_HEADER, *aol_lines(), *more)
 
 
 class Prepared(NamedTuple):
-    """What the command made."""
+    """The output of the command."""
 
-    files: Dict[str, bytes]  # of session text
+    files: Dict[str, bytes]  # session text
     rejects: List[str]  # without the header
     stats: Dict
 
@@ -73,7 +73,7 @@ class Prepared(NamedTuple):
 def prepared(folder: Path, *arguments: object, split: str = "100,0,0") -> Prepared:
     """Run the command on logs and flags, into a new folder beside the logs.
 
-    Of so small a log, one malformed line is more than the default of --max-bad-rows.
+    In such a small log, one malformed line exceeds the default of --max-bad-rows.
     """
     output = folder / f"prepared-{len(list(folder.glob('prepared-*')))}"
     flags = ["--output", output, "--split", split, "--threads", "1", "--max-bad-rows", "100%"]
@@ -86,5 +86,5 @@ def prepared(folder: Path, *arguments: object, split: str = "100,0,0") -> Prepar
 
 
 def malformed(prepared: Prepared) -> Dict[str, int]:
-    """The faults that there were."""
+    """The faults that occurred."""
     return {fault: n for fault, n in prepared.stats["lines"]["malformed"].items() if n}

@@ -1,16 +1,16 @@
-"""What came out of a training run: its curve, its weights."""
+"""The results of a training run: its curve and weights."""
 
 import json
 import re
 
 import torch
 
-# What a log tells of the time it took, and of a batch that each process cuts for itself.
+# Figures of time, and of batches that each process builds itself.
 _NOT_COMPARED = re.compile(r"(valid_)?(wps|ups|wall|train_wall)|valid_(wpb|bsz)")
 
 
 def logged(output, kind="train_inner"):
-    """The numbers of each line of that kind, with --log-format json --log-interval 1."""
+    """The numbers of each log line of a kind, with --log-format json --log-interval 1."""
     lines = re.findall(rf"\| {kind} \| (\{{.*\}})$", output, re.MULTILINE)
     return [
         {name: float(value) for name, value in json.loads(line).items() if not skipped(name)}
@@ -29,7 +29,7 @@ def load(checkpoint):
 def learned(checkpoint):
     """The weights of a checkpoint, by name."""
     state = load(checkpoint)["model"]
-    # fairseq's sinusoidal positions save a number that nobody ever set; only its type is used.
+    # fairseq's sinusoidal positions save an uninitialised number; only its type is used.
     return {name: value for name, value in state.items() if not name.endswith("_float_tensor")}
 
 

@@ -1,4 +1,4 @@
-"""Pairs of whole sessions, as preparation writes them, and data sets of them."""
+"""Pairs of whole sessions, as the preparation writes them, and their data sets."""
 
 import random
 
@@ -24,7 +24,7 @@ def pairs_dataset(pairs, sizes=SIZES, shuffle=False):
 
 
 def unrolled(queries, history=()):
-    """The pairs of one session as preparation writes them, `history` in front of each source."""
+    """The pairs of one session as the preparation writes them, each source after `history`."""
     pairs = []
     for known in range(1, len(queries)):
         session = [token for query in queries[:known] for token in [*query, Q]]

@@ -1,4 +1,4 @@
-"""Commands as README and docs have them: found in the Markdown, taken apart as a shell would."""
+"""Find the commands in README and docs, and split them as a shell would."""
 
 import re
 import shlex
@@ -9,7 +9,7 @@ NAME = re.compile(r"(?:mtn|fairseq)-[a-z-]+|make")
 INNER = re.compile(r"[<$]\(([^()]*)\)")  # <(…) and $(…)
 # Settings and launchers: OMP_NUM_THREADS=1, time, torchrun with its flags, …
 BEFORE = re.compile(r"\w+=.*|(/usr/bin/)?time|do|srun|torchrun|-.*|\d+|\w+:\d+|c10d")
-LEFT_OUT = re.compile(r"…|\$\w+")  # what a page leaves out, or a loop fills in
+LEFT_OUT = re.compile(r"…|\$\w+")  # omissions of a page, and variables of a loop
 
 
 def blocks(markdown, *languages):
@@ -18,12 +18,12 @@ def blocks(markdown, *languages):
 
 
 def spans(markdown):
-    """Inline code that begins with a command, outside of fences."""
+    """Inline code that begins with a command, outside fences."""
     return [" ".join(text.split()) for text in SPAN.findall(FENCE.sub("", markdown))]
 
 
 def commands(block):
-    """Words of every simple command of a block that is one of ours, fairseq's or make."""
+    """Words of each simple command of a block that is ours, fairseq's or make."""
     for line in re.sub(r"\\\n\s*", " ", block).split("\n"):
         yield from _simple_commands(re.sub(r"(^|\s)#\s.*", "", line))
 
@@ -31,7 +31,7 @@ def commands(block):
 def _simple_commands(line):
     for inner in INNER.findall(line):
         yield from _simple_commands(inner)
-    # What an inner command prints is a file's name, that of a command for `which`.
+    # An inner command prints a file name; `which` prints that of a command.
     line = INNER.sub(lambda found: found[1].partition("which ")[2] or "FILE", line)
     for words in _split(line):
         start = next((at for at, word in enumerate(words) if NAME.fullmatch(word)), None)
@@ -45,7 +45,7 @@ def _split(line):
     lexer.whitespace_split, lexer.commenters = True, ""
     try:
         words = list(lexer)
-    except ValueError:  # text that a command printed, not a command
+    except ValueError:  # output of a command, not a command
         return []
     found = [[]]
     for before, word in zip(["", *words], words):

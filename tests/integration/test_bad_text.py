@@ -1,7 +1,7 @@
 """Bad text, data and checkpoints through the real commands, each a process of its own.
 
-Whatever is wrong is said in one line with its place and a remedy, the exit code is not 0, and
-nothing half written stays behind.
+Every error is one line with its place and a remedy, the exit code is not 0, and no partial file
+stays behind.
 """
 
 import re
@@ -49,7 +49,7 @@ BAD = {  # name: lines of the source, lines of the target, where, what
 
 
 def run(command, *arguments):
-    """A command as it is installed; not in the source tree."""
+    """Run an installed command outside the source tree."""
     line = shlex.join(map(str, (command, *arguments)))
     return processes.run(line, status=processes.ANY, folder="/", PYTHONWARNINGS="ignore")
 
@@ -61,14 +61,14 @@ def succeeds(*command):
 
 
 def fails(pattern, *command):
-    """The command says this, in one line and as its last word, and no more of the kind."""
+    """The command ends with this one-line error and prints no other error."""
     done = run(*command)
     said = done.stderr.strip().splitlines()
     assert done.returncode not in (0, None), done.stdout
     assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
     assert said and re.search(pattern, said[-1]), f"{pattern}\nis not in\n{done.stderr}"
     assert "; " in said[-1], "no remedy"
-    logged = re.compile(r"([\d: -]+\| )?(DEBUG|INFO|WARNING)\b")  # some of it goes to stderr, too
+    logged = re.compile(r"([\d: -]+\| )?(DEBUG|INFO|WARNING)\b")  # some log lines go to stderr
     assert all(map(logged.match, said[:-1])), done.stderr
 
 
@@ -135,7 +135,7 @@ def test_preprocess_names_the_place_and_writes_nothing(tmp_path, name):
 
 
 def test_preprocess_refuses_an_empty_test_set(work, data, tmp_path):
-    """With --srcdict, where fairseq asks the task about no text."""
+    """With --srcdict, with which fairseq does not let the task check text."""
     empty = write(tmp_path, "test", "", "")
     known = [*PLUGIN, "--srcdict", data / "dict.session.txt", "--testpref", empty]
     command = binarise(work / "text/train", tmp_path / "bin", *known)
@@ -152,7 +152,7 @@ def work(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def data(work):
-    """Good data as train, valid and test; beside it, by name, what plain fairseq lets through."""
+    """Good data as train, valid and test; under other names, bad data that fairseq accepts."""
     good = write_pairs(work / "text", "train", GOOD)
     folder, unchecked = work / "bin", work / "unchecked"
     small = write_pairs(work / "text", "valid", GOOD[:3])
@@ -169,7 +169,7 @@ def data(work):
 
 @pytest.fixture(scope="module")
 def model(work, data):
-    """Trained with the default `--oversize truncate`; the checkpoint and what was logged."""
+    """(checkpoint, log) of a training with the default `--oversize truncate`."""
     log = succeeds(*train(data, work / "mtn", *MTN, *CHANNELS, *SIZES))
     return work / "mtn" / "checkpoint_last.pt", log
 
@@ -199,8 +199,8 @@ def test_generate_refuses_too_many_tokens(data, model):
     fails(message, *generate(data, model[0], *refuse))
 
 
-def test_generate_holds_to_the_sizes_of_the_model(data, model):
-    """Without --level-sizes the task would let through more than the model was built for."""
+def test_generate_keeps_to_the_sizes_of_the_model(data, model):
+    """Without --level-sizes the task would accept more than the model was built for."""
     done = run(*generate(data, model[0]))
     assert done.returncode == 0, done.stderr
     assert "1 of 4 sessions are larger" in done.stdout + done.stderr
@@ -222,7 +222,7 @@ def test_generate_refuses_an_empty_target(data, model):
 
 
 def with_dictionary(data, folder, change):
-    """A copy of the data whose dictionary is another one."""
+    """A copy of the data with another dictionary."""
     shutil.copytree(data, folder)
     for path in folder.glob("dict.*.txt"):
         path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
@@ -239,7 +239,7 @@ def test_train_refuses_the_dictionary_of_another_task(data, tmp_path):
 
 
 def test_commands_refuse_the_checkpoint_of_another_dictionary(data, model, tmp_path):
-    """Of the same size, too: the words in another order."""
+    """Even of the same size, with the words in another order."""
 
     def reverse(text):
         separators, words = text.splitlines()[:2], text.splitlines()[2:]
@@ -257,7 +257,7 @@ def test_commands_refuse_the_checkpoint_of_another_dictionary(data, model, tmp_p
 
 def test_generate_refuses_a_checkpoint_with_one_bit_changed(data, model, tmp_path):
     content = bytearray(Path(model[0]).read_bytes())
-    with ZipFile(model[0]) as archive:  # within a weight: what is between the parts is padding
+    with ZipFile(model[0]) as archive:  # within a weight: between the parts is padding
         largest = max(archive.infolist(), key=lambda part: part.file_size)
         weight = archive.read(largest)
     content[content.index(weight) + len(weight) // 2] ^= 1

@@ -1,4 +1,4 @@
-"""`mtn-export`, and what it wrote, in an environment that has neither torch nor fairseq."""
+"""`mtn-export`, and its bundle in an environment without torch and fairseq."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from mtn_evaluation import read_system
 
 MAX_INSTALLED, MAX_MEMORY, MAX_SECONDS = 250e6, 150e6, 1.0  # bytes, bytes beyond weights, of CPU
 
-# What a server does first. Alone on the machine or not: its own processor time is measured.
+# The first steps of a server. The test measures processor time, as the machine may be busy.
 FIRST_SUGGESTION = """
 import sys, time
 from mtn_serving import Suggester
@@ -28,7 +28,7 @@ print(len(found), time.process_time(), 1024 * int(peak))
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Text, the flags of `mtn-suggest` that name the parts of a bundle, and the bundle."""
+    """(text, flags of `mtn-suggest` that name the parts of a bundle, the bundle)."""
     need_lightgbm()
     folder = tmp_path_factory.mktemp("bundle")
     text, data = prepared(tmp_path_factory, users=60, pieces=0)
@@ -49,7 +49,7 @@ def lists(flags, text, log):
     return [pair.ranked for pair in read_system(str(log)).pairs]
 
 
-def test_a_bundle_suggests_what_its_parts_suggest(made, tmp_path):
+def test_a_bundle_gives_the_suggestions_of_its_parts(made, tmp_path):
     text, flags, _, bundle = made
     of_bundle = lists(f"--bundle {bundle}", text, tmp_path / "bundle.log")
     assert of_bundle == lists(flags, text, tmp_path / "parts.log")
@@ -59,7 +59,7 @@ def test_a_bundle_suggests_what_its_parts_suggest(made, tmp_path):
     assert manifest["scores"]["pairs"] == len(of_bundle)
 
 
-def test_what_int8_loses_is_measured(made, tmp_path):
+def test_the_loss_by_int8_is_measured(made, tmp_path):
     text, _, exported, _ = made
     said = run(f"mtn-export {exported} --int8 --valid {text}/valid --output {tmp_path}/int8").stderr
     for part in ("model alone", "lists"):
@@ -72,7 +72,7 @@ def test_what_int8_loses_is_measured(made, tmp_path):
 
 @pytest.fixture(scope="module")
 def slim(tmp_path_factory):
-    """A new environment with one install line, of a copy: a build leaves files in its sources."""
+    """A new environment from one install line, with a copy of the sources, as builds add files."""
     folder = tmp_path_factory.mktemp("slim")
     skip = shutil.ignore_patterns("__pycache__", "build", "*.egg-info")
     for room in ("preprocess", "evaluation", "serving"):
@@ -112,7 +112,7 @@ def test_one_install_line_and_a_bundle_are_enough(made, slim):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_it_is_small_and_starts_at_once(made, slim):
+def test_the_environment_is_small_and_starts_quickly(made, slim):
     *_, bundle = made
     installed = sum(path.lstat().st_size for path in (slim / "lib").rglob("*") if path.is_file())
     assert installed < MAX_INSTALLED
@@ -124,7 +124,7 @@ def test_it_is_small_and_starts_at_once(made, slim):
 
 
 def test_both_distributions_require_the_same():
-    """What stands in both setups is the same text."""
+    """Requirements in both setups are the same text."""
     whole, serving = (
         (ROOT / name).read_text(encoding="utf-8") for name in ("setup.py", "serving/setup.py")
     )

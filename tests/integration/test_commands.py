@@ -1,6 +1,6 @@
 """From a raw log to suggestions through fairseq's own commands.
 
-All of them with `mtn` at two and three levels; what no model may get wrong with the other models.
+All commands with `mtn` of two and three levels; the most important ones with the other models.
 """
 
 import re
@@ -12,13 +12,13 @@ from training_runs import learned, same_weights
 
 from mtn_evaluation.generate_log import read_generate_log
 
-# Barely trained models would go on to fairseq's 200 tokens; the longest query here has 12.
+# Barely trained models would generate fairseq's 200 tokens; the longest query here has 12.
 SHORT = "--max-len-b 15"
 
 
 @pytest.fixture(scope="module")
 def two_levels(tmp_path_factory):
-    """(text, data) without a history, for every model."""
+    """(text, data) without history, for all models."""
     return prepared(tmp_path_factory)
 
 
@@ -62,7 +62,7 @@ def test_generate_gives_n_best_for_every_line(trained, tmp_path):
 
 
 def assert_n_best_for_every_line(output, text, folder):
-    """Three different suggestions for each line of the test text, under its own number."""
+    """Three different suggestions for each line of the test text, under its line number."""
     log = folder / "generate.log"
     log.write_text(output)
     pairs = read_generate_log(str(log))
@@ -72,13 +72,13 @@ def assert_n_best_for_every_line(output, text, folder):
     assert len(pairs) == len(sessions)
     assert all(len(pair.ranked) == len(set(pair.ranked)) == 3 for pair in pairs)
     for pair, session, next_query in zip(pairs, sessions, following):
-        # Words seen once are <unk> in what was binarised; all else comes back as it was.
+        # Binarised data have <unk> for words seen once; all other words are unchanged.
         for shown, written in ((pair.session, session), (pair.next_query, next_query)):
             words = zip(shown.split(), written.split())
             assert all(a == b or a in ("<unk>", "<<unk>>") for a, b in words)
 
 
-def test_generate_is_the_same_whatever_the_batch_size(trained):
+def test_generate_does_not_depend_on_the_batch_size(trained):
     _, _, data, checkpoint = trained
     outputs = [
         run(
@@ -92,7 +92,7 @@ def test_generate_is_the_same_whatever_the_batch_size(trained):
 
 
 def hypotheses(output):
-    """(line, suggestion, score), whatever the order that the batches came in."""
+    """(line, suggestion, score), sorted, as batches come in any order."""
     return sorted(
         (int(match[1]), match[3], float(match[2]))
         for match in re.finditer(r"^H-(\d+)\t(\S+)\t(.*)$", output, re.MULTILINE)
@@ -100,7 +100,7 @@ def hypotheses(output):
 
 
 def assert_same_hypotheses(output, other):
-    """Scores of other batches are rounded otherwise."""
+    """Other batches round scores differently."""
     found, expected = hypotheses(output), hypotheses(other)
     assert [each[:2] for each in found] == [each[:2] for each in expected]
     scores = [each[2] for each in expected]
@@ -116,8 +116,8 @@ def test_diverse_beam_search(trained):
     assert "Generate test with beam=4" in out.stdout
 
 
-def test_interactive_answers_typed_sessions_whatever_comes_between(trained):
-    """An empty line has no suggestions; a byte that is no UTF-8 is part of an unknown word."""
+def test_interactive_answers_typed_sessions_and_continues_after_bad_lines(trained):
+    """An empty line has no suggestions; a byte that is not UTF-8 is part of an unknown word."""
     _, text, data, checkpoint = trained
     session = (text / "test.session").read_bytes().splitlines()[-1]
     out = run(
@@ -191,7 +191,7 @@ OTHER_MODELS = {
 
 @pytest.fixture(scope="module", params=OTHER_MODELS)
 def other_model(request, two_levels, tmp_path_factory):
-    """(flags, text, data, folder of checkpoints) after six updates; also the state after three."""
+    """(flags, text, data, folder of checkpoints) after six updates, with that after three."""
     flags = f"--arch {request.param} {OTHER_MODELS[request.param]} --max-update 6"
     save = tmp_path_factory.mktemp(request.param)
     log = train(two_levels[1], save, f"{flags} --save-interval-updates 3")
@@ -203,7 +203,7 @@ def other_model(request, two_levels, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def generated(other_model):
-    """What fairseq-generate says to the test data, 32 sessions at a time."""
+    """The output of fairseq-generate for the test data, with 32 sessions per batch."""
     _, _, data, save = other_model
     return run(
         f"fairseq-generate {data} {PLUGIN} --path {save}/checkpoint_last.pt --cpu --beam 3"
@@ -215,8 +215,8 @@ def test_other_models_give_n_best_for_every_line(other_model, generated, tmp_pat
     assert_n_best_for_every_line(generated, other_model[1], tmp_path)
 
 
-def test_other_models_answer_one_typed_session_as_they_do_a_batch(other_model, generated):
-    """fairseq-interactive reads line by line, so that each is a batch of its own."""
+def test_other_models_answer_a_typed_session_as_in_a_batch(other_model, generated):
+    """fairseq-interactive reads line by line, so each line is its own batch."""
     _, text, data, save = other_model
     typed = run(
         f"fairseq-interactive {data} {PLUGIN} --path {save}/checkpoint_last.pt --cpu --beam 3"
@@ -233,5 +233,5 @@ def test_other_models_resume_as_if_never_interrupted(other_model, tmp_path):
     train(data, tmp_path, f"{flags} --restore-file {after_three}")
     whole, parts = (learned(folder / "checkpoint_last.pt") for folder in (save, tmp_path))
     assert same_weights(whole, parts)
-    assert not same_weights(whole, learned(after_three))  # something was left to learn
+    assert not same_weights(whole, learned(after_three))  # the weights still changed
     assert len(whole) > 10

@@ -1,4 +1,4 @@
-"""Words that no training text has come out of fairseq's own commands, as they were typed."""
+"""fairseq's commands return words that are not in the training text, as they were typed."""
 
 import random
 import re
@@ -15,7 +15,7 @@ LETTERS = "bcdfghjklmnpqrstvwxzäß"
 
 
 def write_pairs(folder, split, sessions, seed):
-    """`red kzf` is followed by `buy kzf`, and that by `kzf shop`: what a kzf is, nobody knows."""
+    """`red kzf` is followed by `buy kzf`, and that by `kzf shop`: `kzf` is a made-up word."""
     rng = random.Random(seed)
     lines = []
     for _ in range(sessions):
@@ -73,7 +73,7 @@ def lines_of(path: Path):
 
 
 def test_generate(data, trained, tmp_path):
-    """In a process of its own that reads data, as fairseq does by default, and in none."""
+    """With a data loading process, as is fairseq's default, and without."""
     logs = []
     for workers in (1, 0):
         out = run(
@@ -100,9 +100,9 @@ def test_generate(data, trained, tmp_path):
 
 
 def test_interactive(data, trained):
-    """Also with words that came long before, and in batches that are answered in another order.
+    """Also with words of much earlier lines, and in batches that are answered in another order.
 
-    What fairseq would read as its symbols is a word too, as prepared text has it.
+    Symbols of fairseq are words, too, as in prepared text.
     """
     sessions = ["red ööö", "blue qqq <q> buy qqq", "red ß", "old ööö <q> buy ööö"]
     symbols = {"\ufeffred <pad> <s> car": r"red \<pad> \<s> car", r"red \</s>": r"red \</s>"}
@@ -131,7 +131,7 @@ def test_a_copied_word_is_scored(data, trained):
     )
 
 
-def test_models_that_copy_and_others_are_no_ensemble(data, trained, tmp_path):
+def test_models_that_copy_and_others_cannot_be_an_ensemble(data, trained, tmp_path):
     if "mtn" not in str(trained):
         pytest.skip("once is enough")
     run(

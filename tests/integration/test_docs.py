@@ -1,4 +1,4 @@
-"""The documentation as readers get it: the site as `make docs` builds it, and the notebook."""
+"""The documentation: the site as `make docs` builds it, and the notebook."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def need_package(name):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The folder of a site, built as strictly as `make docs` does."""
+    """The folder of a site, built with the strictness of `make docs`."""
     need_package("mkdocs")
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
@@ -57,7 +57,7 @@ def test_no_page_loads_anything_from_elsewhere(site):
     assert not [page for page in pages if LOADED.search(page.read_text(encoding="utf-8"))]
 
 
-def test_files_outside_of_the_docs_are_in_the_site(site):
+def test_files_outside_the_docs_are_in_the_site(site):
     assert (site / "repository/experiments/aol_small/index.html").exists()
     code = (site / "repository/mtn_fairseq/modules/mtn_encoder.py.html").read_text(encoding="utf-8")
     assert "MTNEncoder" in code
@@ -77,7 +77,7 @@ def test_files_outside_of_the_docs_are_in_the_site(site):
         "experiments/x/y.png",
     ],
 )
-def test_a_place_in_the_site_leads_back_to_its_file(path):
+def test_a_path_in_the_site_leads_back_to_its_file(path):
     assert in_repository(in_site(path)) == path
 
 
@@ -102,7 +102,7 @@ def test_the_notebook_is_committed_without_outputs():
 
 
 def test_the_notebook_runs(tmp_path):
-    """With tiny settings: from the log to suggestions and two pictures."""
+    """With small settings, from the log to suggestions and two pictures."""
     for package in ("nbclient", "ipykernel", "matplotlib"):
         need_package(package)
     script = (

@@ -1,4 +1,4 @@
-"""`… | head -1` is no error to tell anybody about, whatever the command."""
+"""`… | head -1` is not an error, for any command."""
 
 import subprocess
 
@@ -12,11 +12,11 @@ ARGUMENTS = {
 }
 
 
-@pytest.mark.parametrize("reader", ["head -1", "true"])  # `true` is gone before the first line
+@pytest.mark.parametrize("reader", ["head -1", "true"])  # `true` ends before the first line
 @pytest.mark.parametrize("command", ARGUMENTS)
 def test_a_reader_that_has_seen_enough(tmp_path, command, reader):
     if command != "mtn-architectures":
-        for ending in ("session", "next"):  # more than a pipe holds
+        for ending in ("session", "next"):  # exceeds the buffer of a pipe
             (tmp_path / f"test.{ending}").write_text("a\n" * 20_000)
     if command == "mtn-evaluate":
         log = run(f"mtn-yardstick echo --test {tmp_path}/test")

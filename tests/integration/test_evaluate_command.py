@@ -1,4 +1,4 @@
-"""`mtn-evaluate` as a process, on the outputs of a trained model and of the yardsticks."""
+"""`mtn-evaluate` as a process, on the output of a trained model and of the count baselines."""
 
 import json
 import re
@@ -9,18 +9,18 @@ from processes import PLUGIN, SMALL, prepared, run, train
 
 COMMAND = f"{sys.executable} -m mtn_evaluation.commands.evaluate"
 YARDSTICK = f"{sys.executable} -m mtn_serving.commands.yardstick"
-# Where words and pieces of words take the same way.
+# Words and word pieces take the same path.
 words_only = pytest.mark.parametrize("trained", [0], indirect=True, ids=["words"])
-SHORT = "--max-len-b 15"  # barely trained models would go on to fairseq's 200 tokens
+SHORT = "--max-len-b 15"  # barely trained models would generate fairseq's 200 tokens
 
 
 @pytest.fixture(scope="module", params=[0, 300], ids=["words", "word pieces"])
 def trained(request, tmp_path_factory):
-    """(folder, text, data, what generates with the model, pieces): knows few words, or pieces."""
+    """(folder, text, data, generation command, pieces): a model of few words, or of pieces."""
     folder = tmp_path_factory.mktemp(f"pieces{request.param}")
     text, data = prepared(tmp_path_factory, users=60, pieces=request.param)
     sizes = " --level-sizes 40,10,5" if request.param else ""
-    # Each epoch leaves a process that reads ahead; once, the training waits 40 s for them to end.
+    # Each epoch leaves a process that prefetches; training once waits 40 s for them to end.
     train(data, folder / "save", f"{SMALL}{sizes} --max-update 150 --num-workers 0")
     generate = (
         f"fairseq-generate {data} {PLUGIN} --path {folder}/save/checkpoint_last.pt --cpu"
@@ -31,7 +31,7 @@ def trained(request, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def generated(trained):
-    """The model's log, made with the registered scorer, and its last line."""
+    """The model's log with the registered scorer, and its last line."""
     folder, _, _, generate, _ = trained
     output = run(f"{generate} --beam 5 --nbest 5 --scoring ngram_precision").stdout
     (folder / "generate.log").write_text(output, encoding="utf-8")
@@ -44,7 +44,7 @@ def scores(folder, systems, flags):
 
 
 def in_one_line(figures):
-    """As the registered scorer writes them."""
+    """Figures in the format of the registered scorer."""
     precisions = "/".join(f"{figures[f'{n}-gram']:.2f}" for n in (1, 2, 3, 4))
     return f"1/2/3/4-gram {precisions}, BLEU {figures['bleu']:.2f}"
 
@@ -74,19 +74,19 @@ def test_model_and_yardsticks_in_one_table(trained, generated, tmp_path):
     assert {d["system"] for d in result["comparisons"]} == {"echo", "mtn"}
     for expected in ("| session ", "| mtn ", "By place", result["signature"]):
         assert expected in done.stdout
-    # The registered scorer saw the same, and said so at the end of fairseq-generate.
+    # The registered scorer gave the same figures at the end of fairseq-generate.
     assert f": {in_one_line(mtn['raw'])}; with <unk> as a token, " in last_line
     assert last_line.endswith(result["signature"])
     if not pieces:
         assert f"as a token, {in_one_line(mtn['unk'])}; " in last_line
         assert result["test"]["unknown_words"] > 0
-        # Barely trained, the model may say no <unk> at all; queries that people asked have some.
+        # A barely trained model may generate no <unk>; real next queries contain some.
         assert mtn["unk"]["1-gram"] >= mtn["raw"]["1-gram"]
         assert session["unk"]["1-gram"] > session["raw"]["1-gram"]
 
 
 @words_only
-def test_shards_and_the_folder_of_results_path_score_as_the_whole(trained, generated, tmp_path):
+def test_shards_and_the_folder_of_results_path_score_like_the_whole(trained, generated, tmp_path):
     _, text, _, generate, _ = trained
     for shard in (0, 1):
         output = f"--results-path {tmp_path}/{shard} --distributed-world-size 2"
@@ -101,7 +101,7 @@ def test_shards_and_the_folder_of_results_path_score_as_the_whole(trained, gener
 
 
 @words_only
-def test_standard_input_and_the_plainest_terminal(trained, generated):
+def test_standard_input_and_an_ascii_terminal(trained, generated):
     _, text, _, _, _ = trained
     done = run(
         f"{COMMAND} é=- --test {text}/test",

@@ -1,4 +1,4 @@
-"""The experiments on the AOL log, whole and small: what they would run, and their parts."""
+"""The experiments on the AOL log, full and small: their commands and their parts."""
 
 import json
 import math
@@ -107,7 +107,7 @@ def test_a_file_of_the_collection_is_not_read_twice(tmp_path):
 
 def test_rates_are_doubled_or_halved_while_that_helps():
     def rates_tried(best):
-        """As if the loss were lowest there."""
+        """The rates tried if the loss were lowest at `best`."""
         losses = {}
         while tries := next_rates(losses):
             losses.update({tried: abs(tried.rate - best) for tried in tries})
@@ -136,7 +136,7 @@ def test_small_models_differ_in_what_is_compared_only(small):
     assert {args.batch_size for args in runs if args.arch not in whole} == {82}
 
 
-# What copying adds to models of equal size, up to a tenth: nothing else was made smaller for it.
+# Copying adds up to a tenth to models of equal size: no other part was made smaller.
 EXTRA_OF_COPYING = {
     64: {"seq2seq": 31465, "transformer": 4193, "mtn": 8321},
     128: {"seq2seq": 82720, "transformer": 16577, "mtn": 33025},
@@ -144,7 +144,7 @@ EXTRA_OF_COPYING = {
 
 
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
-def test_models_have_as_many_parameters_outside_the_tables_of_words(size, tmp_path):
+def test_models_have_equal_parameters_without_the_word_tables(size, tmp_path):
     words = ["<q>", *(f"w{number}" for number in range(1008))]
     for side in ("session", "next"):
         text = "".join(f"{word} 1\n" for word in words)
@@ -176,7 +176,7 @@ def test_wider_models_train_longer_and_are_asked_at_their_end():
     runs = [args for args in trained(lines) if not args.no_save]
     assert {args.arch for args in runs} == {"transformer_session", "mtn"}
     assert {args.encoder_embed_dim for args in runs} == {128}
-    assert {args.max_update for args in runs} == {4800, 6400}  # an update of mtn takes 0.75 of one
+    assert {args.max_update for args in runs} == {4800, 6400}  # mtn's updates take 0.75 of the time
     asked = [line[line.index("--path") + 1] for line in lines if line[0] == "fairseq-generate"]
     assert asked and all(path.endswith("/checkpoint_last.pt") for path in asked)
 
@@ -218,7 +218,7 @@ def test_settings_that_are_refused(tmp_path, given, said):
 
 
 def planned(monkeypatch, *flags):
-    """The experiment that these flags ask for."""
+    """The experiment of these flags."""
     found = []
     monkeypatch.setattr(experiment, "run_or_print", lambda each, *_: found.append(each))
     monkeypatch.setattr(sys, "argv", ["experiment.py", "log.tsv", *map(str, flags)])
@@ -240,7 +240,7 @@ def test_the_report_says_where_the_settings_are_from_and_what_time_is_equal(monk
 
 @pytest.fixture
 def with_settings(monkeypatch, tmp_path):
-    """Runs an experiment in the same folder, as if all commands were done."""
+    """Run an experiment in the same folder, as if all commands were done."""
     monkeypatch.setattr(experiment, "run_all", lambda parts, at_once: None)
     monkeypatch.setattr(Part, "run_again", lambda part: None)
     file = tmp_path / "given.json"
@@ -253,7 +253,7 @@ def with_settings(monkeypatch, tmp_path):
     return run_with
 
 
-def test_answers_stay_with_the_settings_they_are_of(with_settings, tmp_path):
+def test_answers_belong_to_their_settings(with_settings, tmp_path):
     first = {"mtn": Settings(0.004, 0.0), "transformer": Settings(0.008, 0.0)}
     with_settings(first)
     kept, report = tmp_path / "output/settings.json", tmp_path / "output/report.json"
@@ -262,20 +262,20 @@ def test_answers_stay_with_the_settings_they_are_of(with_settings, tmp_path):
         with pytest.raises(InputError, match=r"mtn was begun with lr0\.004-dropout0\.0, not lr0"):
             with_settings({**first, "mtn": changed})
         assert (kept.read_text(), report.read_text()) == before
-    with_settings({"mtn": first["mtn"]}, systems="mtn")  # fewer systems, and the others come back
+    with_settings({"mtn": first["mtn"]}, systems="mtn")  # fewer systems do not drop the others
     with pytest.raises(InputError, match="transformer was begun with"):
         with_settings({**first, "transformer": Settings(0.016, 0.0)})
     with_settings({**first, "seq2seq": Settings(0.064, 0.0)}, systems="mtn,transformer,seq2seq")
 
 
 def test_the_same_settings_are_the_same_however_they_are_written(with_settings, tmp_path):
-    """The folder of a training is named by them."""
+    """They name the folder of a training."""
     with_settings({"mtn": Settings(0.004, 0)}, systems="mtn")
     assert "mtn-lr0.004-dropout0.0-1/" in (tmp_path / "output/report.json").read_text()
 
 
-def test_what_is_made_is_what_is_read(paper, small):
-    """Each checkpoint, log and folder that a command names was named by one before."""
+def test_commands_read_what_earlier_commands_write(paper, small):
+    """An earlier command names each checkpoint, log and folder that a command reads."""
     for lines in (paper, small):
         made = " ".join(" ".join(line) for line in lines)
         for command, *flags in lines:
@@ -289,14 +289,14 @@ def test_what_is_made_is_what_is_read(paper, small):
         answers = sum("--nbest" in line or line[0] == "mtn-suggest" for line in lines)
         further = [word for word in evaluate if re.search(r"/(reference|with-unk)\.log$", word)]
         assert len(systems) + len(further) == answers
-        # Of a model: what never says <unk>, what may, and how likely it finds what was asked.
+        # Per model: output without <unk>, output with <unk>, scores of the actual next queries.
         asked = [line for line in lines if line[0] == "fairseq-generate"]
         may = sum("--generate-unknown" in line for line in asked)
         assert may == len(asked) / 3 == len(further) / 2
 
 
 def test_rate_by_loss_and_dropout_by_bleu_on_validation_data(tmp_path):
-    """As if all tries were done: the loss likes 0.004 and dropout 0.1, BLEU no dropout."""
+    """As if all tries were done: best loss at 0.004 with dropout 0.1, best BLEU without dropout."""
 
     def done(folder, file, text):
         (tmp_path / folder).mkdir(parents=True)
@@ -332,7 +332,7 @@ def test_without_any_finite_loss_no_rate_is_chosen(tmp_path):
         Models(plan, tmp_path, at_once=1).choose_settings()
 
 
-def test_a_try_that_diverges_is_infinitely_bad_and_stops_nothing(tmp_path):
+def test_a_try_that_diverges_has_infinite_loss_and_stops_nothing(tmp_path):
     good = "| valid | epoch 001 | loss 9 | nll_loss 6.5 | ppl 90 "
     end = "FloatingPointError: gradients are Nan/Inf"
     diverged = Try(tmp_path / "a", [("train", f"sh -c 'echo \"{good}\"; echo {end}; exit 1'")])
@@ -357,7 +357,7 @@ def test_a_list_is_made_of_what_was_trained_counted_and_fitted(small):
         if "--ranker" in flags:
             ranker = flags[flags.index("--ranker") + 1]
             (fit,) = [line for line in small if line[0] == "mtn-fit-ranker" and ranker in line]
-            # Fitted with the flags it is used with, on what is neither trained on nor tested.
+            # Fitted with the flags of its use, on neither training nor test data.
             assert ("--without" in fit) == ("--without" in flags)
             assert fit[fit.index("--valid") + 1].endswith("/valid")
     assert sum("--ranker" in flags for flags in lists) == 2 + 4
@@ -377,7 +377,7 @@ def test_a_part_is_done_once(tmp_path):
     assert (tmp_path / "times").read_text() == "x\n"
 
 
-def test_a_part_that_failed_is_done_again_and_says_why(tmp_path):
+def test_a_failed_part_is_done_again_and_reports_its_error(tmp_path):
     ready = tmp_path / "ready"
     command = f"sh -c 'echo waiting; test -e {ready}'"
     part = Part(tmp_path / "one", [("train", command)])
@@ -400,7 +400,7 @@ def test_a_part_comes_after_another(tmp_path):
     assert (tmp_path / "said").read_text() == "b\na\na\n"
 
 
-def test_a_failure_stops_what_has_not_begun(tmp_path):
+def test_a_failure_stops_parts_that_have_not_started(tmp_path):
     bad = Part(tmp_path / "bad", [("run", "false")])
     later = [Part(tmp_path / f"later{i}", [("run", "sleep 0.2")]) for i in range(20)]
     with pytest.raises(SystemExit):
@@ -441,7 +441,7 @@ def result_of(rows, people, **about):
 
 
 def test_sums_of_people_are_enough_to_compare(tmp_path):
-    """What is kept of two systems gives the intervals that their answers give, to the last bit."""
+    """The kept sums of two systems give exactly the intervals of their answers."""
     asked = ["a b c", "b", "c d", "a", "d e f g", "b c"]
     people = [7, 3, 7, 3, 9, 9]
     answers = [["a b", "a b c"], ["b"], ["c"], ["a", "b"], ["d e f g"], ["x", "y"]]

@@ -1,4 +1,4 @@
-"""What earlier code wrote is read, and gives the hypotheses, scores and candidates of then."""
+"""Files of earlier code give the same hypotheses, scores and candidates as then."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def test_hypotheses_and_scores(name):
 
 
 def test_candidates_by_counts():
-    """Those that the ranker of then had put into its lists; hypotheses are tested above."""
+    """The candidates in the lists of the earlier ranker; hypotheses are tested above."""
     sessions = (KEPT / "test.session").read_text(encoding="utf-8")
     done = run(f"mtn-suggest --counts {KEPT}/counts --nbest 1000 --json", stdin=sessions)
     found = [by_counts(line) for line in done.stdout.splitlines()]
@@ -57,8 +57,8 @@ def by_counts(line):
     return {(text, source) for text, source in found if source in (COUNTS, EDITS)}
 
 
-def test_a_ranker_of_then_is_refused():
-    """It chose the first suggestion for BLEU."""
+def test_an_earlier_ranker_is_refused():
+    """It optimised the first suggestion for BLEU."""
     need_lightgbm()
     done = run(
         f"mtn-suggest --counts {KEPT}/counts --ranker {KEPT}/ranker --session paris", status=1

@@ -1,7 +1,7 @@
-"""A run that is killed again and again ends as if nobody had touched it.
+"""A run that is killed repeatedly ends like an uninterrupted run.
 
-Killed by SIGKILL, so nothing can be put in order first, at random moments: between updates, and
-while a checkpoint is written. All runs save after each update and are started by the same command.
+SIGKILL prevents any clean-up. It comes at random moments: between updates, and while a checkpoint
+is written. All runs save after each update and are started by the same command.
 """
 
 import random
@@ -17,7 +17,7 @@ from processes import PATIENCE, PLUGIN, SMALL, TRAIN, prepared, run, start_anew
 from training_runs import learned, load, logged, same_weights
 
 KILLS = 10
-UPDATES = 120  # more than eleven starts get through before they are killed
+UPDATES = 120  # more than eleven killed starts can complete
 FLAGS = (
     f"{SMALL} --dropout 0.1 --max-tokens 60 --max-update {UPDATES} --save-interval-updates 1"
     " --disable-validation --log-format json --log-interval 1"
@@ -42,7 +42,7 @@ def undisturbed(data, tmp_path_factory):
 
 def test_killed_ten_times_ends_with_the_same_weights(data, undisturbed, tmp_path):
     seed = random.randrange(2**32)
-    print(f"moments: random.Random({seed})")  # pytest shows it when the test fails
+    print(f"moments: random.Random({seed})")  # shown if the test fails
     rng = random.Random(seed)
     losses = {line["num_updates"]: line["loss"] for line in logged(undisturbed[1])}
     assert list(losses) == list(range(1, UPDATES + 1))
@@ -73,7 +73,7 @@ def test_killed_ten_times_ends_with_the_same_weights(data, undisturbed, tmp_path
 
 
 def kill_at_some_moment(process, log, rng):
-    """After a few updates of this start; every other time while a checkpoint is being written."""
+    """Kill after a few updates of this start; every other time while a checkpoint is written."""
     try:
         updates, delay = rng.randint(1, 6), rng.random() * 0.1
         mark = "train_inner" if rng.random() < 0.5 else "Saving checkpoint to"
@@ -98,7 +98,7 @@ def last_number(pattern, text):
 
 
 def assert_same_end(one, other):
-    """Weights, optimizer and place in the data, bit for bit."""
+    """Equal weights, optimizer state and position in the data, bit for bit."""
     one, other = (folder / "checkpoint_last.pt" for folder in (one, other))
     assert same_weights(learned(one), learned(other))
     one, other = load(one), load(other)
@@ -117,7 +117,7 @@ def assert_same_end(one, other):
 
 @pytest.fixture
 def interrupted(undisturbed, tmp_path):
-    """The folder as it was ten updates before the end; `checkpoint_last.pt` is for the test."""
+    """The folder ten updates before the end; the test changes `checkpoint_last.pt`."""
     save = tmp_path / "save"
     shutil.copytree(undisturbed[0], save)
     newest_first = sorted(
@@ -128,7 +128,7 @@ def interrupted(undisturbed, tmp_path):
     return save, newest_first[10]
 
 
-def test_a_cut_checkpoint_is_noticed_and_the_one_before_used(data, undisturbed, interrupted):
+def test_a_truncated_checkpoint_is_found_and_the_previous_one_used(data, undisturbed, interrupted):
     save, before = interrupted
     last = save / "checkpoint_last.pt"
     last.write_bytes(last.read_bytes()[:-1000])
@@ -137,7 +137,7 @@ def test_a_cut_checkpoint_is_noticed_and_the_one_before_used(data, undisturbed, 
     assert f"; continuing from {before}" in log
     assert f"Loaded checkpoint {before}" in log
     assert_same_end(save, undisturbed[0])
-    assert load(last)["cfg"]["checkpoint"]["restore_file"] == last.name  # the next start is as ever
+    assert load(last)["cfg"]["checkpoint"]["restore_file"] == last.name  # settings are unchanged
 
 
 def test_a_named_checkpoint_of_garbage_is_refused(data, interrupted):
@@ -148,7 +148,7 @@ def test_a_named_checkpoint_of_garbage_is_refused(data, interrupted):
     assert "train_inner" not in done.stdout
 
 
-def test_an_empty_checkpoint_with_none_before_it_is_no_new_beginning(data, tmp_path):
+def test_an_empty_checkpoint_without_an_earlier_one_is_an_error(data, tmp_path):
     (tmp_path / "checkpoint_last.pt").touch()
     done = run(command(data, tmp_path), status=1)
     message = done.stderr.strip().splitlines()[-1]
@@ -160,7 +160,7 @@ def test_an_empty_checkpoint_with_none_before_it_is_no_new_beginning(data, tmp_p
 # --- two runs in one folder -----------------------------------------------------------------------
 
 
-def test_a_second_run_is_refused_and_a_killed_one_is_in_nobodys_way(data, tmp_path):
+def test_a_second_run_is_refused_and_a_killed_run_blocks_no_other(data, tmp_path):
     save, log = tmp_path / "save", tmp_path / "first.log"
     first = start_anew(f"{command(data, save)} --max-update 100000", log)
     try:
@@ -172,7 +172,7 @@ def test_a_second_run_is_refused_and_a_killed_one_is_in_nobodys_way(data, tmp_pa
     line = done.stderr.strip().splitlines()[-1]
     assert line.startswith(f"{save}/training.lock: another run is training into this folder (proce")
     assert "train_inner" not in done.stdout
-    (save / "checkpoint_last.pt.tmp").touch()  # if the kill left none itself
+    (save / "checkpoint_last.pt.tmp").touch()  # in case the kill left none
     left = last_number(r"Saved checkpoint .* @ (\d+) updates", log.read_text(encoding="utf-8"))
     done = run(f"{command(data, save)} --max-update {left + 3}")
     assert last_number(r"Loaded checkpoint .* @ (\d+) updates", done.stdout) >= left > 0
@@ -183,13 +183,13 @@ def test_a_second_run_is_refused_and_a_killed_one_is_in_nobodys_way(data, tmp_pa
 
 
 def test_a_full_disk_ends_the_run_with_one_line(data, undisturbed, tmp_path):
-    """And with room again, the same command goes on from the last checkpoint that was saved."""
+    """With free space again, the same command continues from the last saved checkpoint."""
     size = (undisturbed[0] / "checkpoint_last.pt").stat().st_size
     save = tmp_path / "save"
     small = f"{command(data, save)} --max-update 2"
     run(small)
     before = {path.name: path.read_bytes() for path in save.glob("*.pt")}
-    limit = size // 2 // 1024  # no file may be larger: what a process sees of a full disk
+    limit = size // 2 // 1024  # maximum file size, which looks like a full disk
     line = f"ulimit -f {limit}; exec {command(data, save)} --max-update 5"
     done = run(f"bash -c {shlex.quote(line)}", status=1)
     assert done.stderr.strip().splitlines()[-1] == (

@@ -1,7 +1,7 @@
 """The launch lines of examples/aol/README.md, taken from it and run.
 
-There is no GPU here: fairseq is told that there are two, and trains on the CPU (--cpu), so that all
-of it is as it would be but for where the numbers are crunched.
+Without a GPU, the test makes fairseq see two GPUs and train on the CPU (--cpu): all else is as on
+GPUs.
 """
 
 import json
@@ -18,7 +18,7 @@ README = (ROOT / "examples/aol/README.md").read_text(encoding="utf-8")
 LINES = [block for block in README.split("```")[1::2] if "examples/aol/train" in block]
 NAMES = ["one GPU", "8 GPUs", "several nodes", "SLURM"]
 PROCESSES = dict(zip(NAMES, [1, 8, 16, 16]))
-TOKENS = 4096  # of one update, whatever runs it
+TOKENS = 4096  # per update, for every launcher
 
 
 def script(path, text):
@@ -28,7 +28,7 @@ def script(path, text):
 
 @pytest.fixture
 def cluster(tmp_path):
-    """A folder of commands as a cluster has them, SLURM's variables, and a free port."""
+    """A folder with the commands of a cluster, SLURM's variables, and a free port."""
     folder = tmp_path / "cluster"
     folder.mkdir()
     script(folder / "sbatch", '#!/bin/sh\nexec bash "$@"\n')
@@ -61,12 +61,12 @@ def test_there_is_a_line_for_each():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_fairseq_takes_every_flag(name, cluster, tmp_path):
-    """As the lines stand; whatever would start now only tells what it was given."""
+    """In the unchanged lines; the programs that they start only print their arguments."""
     folder, _ = cluster
     tell = f"#!{sys.executable}\nimport json, sys\nprint('TOLD', json.dumps(sys.argv))\n"
     script(folder / "fairseq-train", tell)
     script(folder / "srun", '#!/bin/sh\nexec "$@"\n')
-    # torchrun's own flags come before the first file; they are tried below
+    # torchrun's own flags come before the first file; the test below runs them
     script(folder / "torchrun", '#!/bin/sh\nuntil [ -x "$1" ]; do shift; done\nexec "$@"\n')
     (folder / "python").symlink_to(sys.executable)
     line = LINES[NAMES.index(name)]
@@ -125,5 +125,5 @@ def test_the_processes_train_together(name, cluster, work, tmp_path):
     output = said.stdout + said.stderr
     assert f"training on {visible} devices" in output
     assert "trains alone" not in output
-    assert output.count("Stopping training due to num_updates: 2") == 1  # one of them talks
+    assert output.count("Stopping training due to num_updates: 2") == 1  # only one process logs
     assert (tmp_path / "save/checkpoint_last.pt").exists()

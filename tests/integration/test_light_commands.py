@@ -1,4 +1,4 @@
-"""What needs no model starts without torch and fairseq, which take seconds and 400 MB."""
+"""Commands without a model do not import torch and fairseq, which take seconds and 400 MB."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ from processes import BIN, environment
 HEAVY = ("torch", "fairseq", "sklearn", "scipy", "pandas", "lightgbm", "matplotlib")
 SCRIPTS = sorted(path.name for path in BIN.glob("mtn-*"))
 
-# As the console script runs it, and then what was imported.
+# Run a command like its console script, then print the imported modules.
 PROGRAM = """
 import runpy, sys
 sys.argv = sys.argv[1:]

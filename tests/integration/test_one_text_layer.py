@@ -1,4 +1,4 @@
-"""From a log with punctuation to suggestions: what is typed is read everywhere as the log was."""
+"""From a log with punctuation to suggestions: all commands read typed text like the log."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from optional_parts import need_lightgbm
 from processes import PLUGIN, SMALL, run, train
 
 SETTINGS = {"characters": "symbols", "mask_numbers": True, "mask_emails": False}
-TYPED = ("www.eBay.com!", "learn C++", "O'Brien 555-1234")  # all people ask this, one after another
+TYPED = ("www.eBay.com!", "learn C++", "O'Brien 555-1234")  # all users issue these in this order
 READ = ("www.ebay.com", "learn c++", "o'brien <number>")
 
 
@@ -29,7 +29,7 @@ def prepare(folder, name, flags):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Text, data, a barely trained model, counts and a ranker, all by the commands."""
+    """Text, data, a barely trained model, counts and a ranker, made by the commands."""
     need_lightgbm()
     folder = tmp_path_factory.mktemp("layer")
     text = prepare(folder, "text", "--characters symbols --mask-numbers")
@@ -78,13 +78,13 @@ def test_interactive(folder):
     assert re.findall(r"^S-0\t(.*)$", out, re.MULTILINE) == [f"{READ[0]} <q> {READ[1]}"]
 
 
-def test_parts_of_different_text_are_one_line(folder):
+def test_parts_of_different_text_are_a_one_line_error(folder):
     other = prepare(folder, "other", "")
     assert json.loads((other / "text.json").read_text())["characters"] == "aol"
     run(f"{command('count_next')} --train {other}/train --output {folder}/other-counts")
     asked = f"{command('suggest')} --counts {folder}/other-counts --json --session"
     (found,) = json.loads(run(f"{asked} www.ebay.com --nbest 1").stdout)["suggestions"]
-    assert (found["text"], found["query"]) == ("learn c++", "learn c")  # as people typed it
+    assert (found["text"], found["query"]) == ("learn c++", "learn c")  # as users typed it
     flags = parts(folder).replace("/counts", "/other-counts")
     remedy = "make both from the same prepared text"
     for line in (

@@ -1,4 +1,4 @@
-"""What is in the wheel, what it declares, and whether it works once installed elsewhere."""
+"""The wheel: its contents, its metadata, and its installation elsewhere."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[2]
 FILES_OF_THE_BUILD = ["setup.py", "pyproject.toml", "README.md", "LICENSE"]
 NEEDED_BY_ALL = ["numpy", "sacrebleu", "sentencepiece", "torch"]
-NEEDED_TO_EXPORT = ["onnx", "onnxruntime"]  # not on Python 3.8, which serves by torch only
+NEEDED_TO_EXPORT = ["onnx", "onnxruntime"]  # not on Python 3.8, which serves with torch only
 SCRIPTS = {
     "mtn-architectures",
     "mtn-bundle",
@@ -46,7 +46,7 @@ PACKAGES = {
 
 
 def run(*command, cwd, **env):
-    """Run a command away from the source tree; a failure shows what it printed."""
+    """Run a command outside the source tree; a failure shows its output."""
     done = subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
@@ -60,7 +60,7 @@ def run(*command, cwd, **env):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The wheel, built from a copy of the sources where nothing can import torch or fairseq."""
+    """The wheel, built from a copy of the sources without access to torch or fairseq."""
     work = tmp_path_factory.mktemp("wheel")
     source, without_torch = work / "source", work / "without_torch"
     skip = shutil.ignore_patterns("__pycache__")
@@ -81,7 +81,7 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def read(wheel):
-    """A function: the text of a file of the wheel's dist-info."""
+    """A function that returns the text of a file in the wheel's dist-info."""
 
     def read_dist_info(name):
         with zipfile.ZipFile(wheel) as archive:
@@ -91,7 +91,7 @@ def read(wheel):
     return read_dist_info
 
 
-def test_wheel_holds_the_whole_packages_and_nothing_else(wheel):
+def test_wheel_has_the_complete_packages_and_nothing_else(wheel):
     expected = {
         f"{package}/{path.relative_to(ROOT / folder).as_posix()}"
         for package, folder in PACKAGES.items()
@@ -151,7 +151,7 @@ def test_each_python_gets_one_fairseq(read, python, fairseq):
 
 
 @pytest.mark.parametrize("python", ["3.10", "3.11"])
-def test_constraints_pin_all_that_is_required(read, python):
+def test_constraints_pin_all_requirements(read, python):
     pins = {}
     for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
@@ -173,13 +173,13 @@ def test_user_dir_of_an_installed_wheel(wheel, tmp_path):
     pip_install = ["pip", "install", "--no-deps", "--no-index", "--target", site]
     run(sys.executable, "-m", *pip_install, wheel, cwd=tmp_path)
     printed = run(sys.executable, site / "bin" / "mtn-user-dir", cwd=tmp_path, PYTHONPATH=str(site))
-    # Exactly one line: the command stands inside another one, `--user-dir "$(mtn-user-dir)"`.
+    # Exactly one line: the output is part of another command, `--user-dir "$(mtn-user-dir)"`.
     assert printed == f"{site / 'mtn_fairseq'}\n"
     assert (site / "mtn_fairseq" / "__init__.py").is_file()
 
 
 def test_user_dir_of_a_checkout_that_is_not_installed():
-    """The rooms that the plugin needs are found beside it."""
+    """The plugin finds the rooms that it needs beside it."""
     program = """
 import sys
 from argparse import Namespace

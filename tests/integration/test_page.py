@@ -39,7 +39,7 @@ def type_and_wait(page, text):
 
 
 def active(page):
-    """The option that a screen reader is told of."""
+    """The option that a screen reader announces."""
     place = page.get_attribute("#query", "aria-activedescendant")
     option = page.locator(f"#{place}") if place else None
     assert option is None or option.get_attribute("aria-selected") == "true"
@@ -88,11 +88,11 @@ def test_keys_of_the_box(page):
     page.keyboard.press("ArrowDown")  # opens it, at the first option
     page.wait_for_selector("#query[aria-activedescendant]")
     assert active(page) == first
-    page.keyboard.press("Tab")  # takes the option, and moves on
+    page.keyboard.press("Tab")  # takes the option and moves the focus
     assert page.input_value("#query") == first
     assert page.evaluate("document.activeElement.type") == "submit"
     page.focus("#query")
-    page.keyboard.press("Escape")  # of a closed list: empties the field
+    page.keyboard.press("Escape")  # with a closed list: empties the field
     assert page.input_value("#query") == ""
     assert session(page) == []
 
@@ -137,7 +137,7 @@ def test_queries_are_removed_and_moved_by_keyboard(page):
     page.keyboard.press("Enter")
     assert session(page) == ["paris", "rome", "london"]
     wait_for_text(page, "#announcements", "Moved rome to place 2 of 3")
-    page.keyboard.press("Enter")  # the focus went with it
+    page.keyboard.press("Enter")  # the focus moved with it
     assert session(page) == ["rome", "paris", "london"]
     page.keyboard.press("Enter")  # at the top: nothing
     page.keyboard.press("Alt+ArrowDown")
@@ -147,7 +147,7 @@ def test_queries_are_removed_and_moved_by_keyboard(page):
     assert session(page) == ["paris", "london"]
     wait_for_text(page, ".suggestion", "london flights")
     assert last_sent(page, "/v1/suggest")["session"] == ["paris", "london"]
-    page.keyboard.press("Delete")  # the focus is at the query that took its place
+    page.keyboard.press("Delete")  # the focus is on the query that took its place
     wait_for_text(page, ".suggestion", "paris hotels")
     assert session(page) == ["paris"]
 

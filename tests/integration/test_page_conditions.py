@@ -32,7 +32,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    """Of a service with two bundles."""
+    """The address of a service with two bundles."""
     folder = tmp_path_factory.mktemp("served")
     bundle, other = table(folder / "counts", PAIRS), table(folder / "other", OTHER_PAIRS)
     with served(folder, f"{bundle} --challenger {other}") as server:
@@ -49,7 +49,7 @@ def page(browser, address):
 
 @pytest.mark.parametrize("scheme, size", [("light", PHONE), ("dark", WIDE)], ids=["phone", "dark"])
 def test_axe_finds_nothing_serious(browser, address, scheme, size):
-    """In every state, and nothing is wider than the screen."""
+    """In every state; also, nothing is wider than the screen."""
     for page in opened(browser, address, color_scheme=scheme, viewport=size):
         assert serious_findings(page) == []
         search(page, "paris", "a very-long-word-" + 10 * "that-does-not-break-", "paris")
@@ -103,7 +103,7 @@ def test_two_bundles_stand_side_by_side(page):
     assert boxes[0]["y"] == boxes[1]["y"] and boxes[0]["x"] < boxes[1]["x"]
 
 
-# --- what a ranker says --------------------------------------------------------------------------
+# --- scores of a ranker ---------------------------------------------------------------------------
 
 
 def test_scores_are_bars(page):
@@ -131,7 +131,7 @@ def test_scores_are_bars(page):
 
 
 def test_why_a_suggestion(page):
-    """And the queries of the session light up for it."""
+    """It also highlights the queries of the session."""
     search(page, "paris", "paris hotels")
     wait_for_text(page, "#shading", "how much each query mattered for “london hotels”")
     first = page.locator(".list").first.locator(".suggestions > li").first
@@ -148,11 +148,11 @@ def test_why_a_suggestion(page):
     assert page.locator(".queries .lit").count() == 0
 
 
-# --- a service that is not well ------------------------------------------------------------------
+# --- a service with problems ----------------------------------------------------------------------
 
 
 def hold(page, path, field, value):
-    """Requests with this value are answered later; the page cannot take them back."""
+    """Delay the answers to requests with this value; the page cannot cancel them."""
     held = []
 
     def handle(route):
@@ -211,7 +211,7 @@ def test_a_service_that_is_down(page):
     page.locator("#query").press_sequentially("par")
     wait_for_text(page, "#typing-notice", "The service cannot be reached.")
     page.press("#query", "Enter")
-    assert session(page) == ["par"]  # what was typed is not lost
+    assert session(page) == ["par"]  # the typed text is kept
     wait_for_text(page, ".notice", "The service cannot be reached.")
     page.unroute_all()
     page.fill("#query", "paris")
@@ -228,7 +228,7 @@ def test_trying_again(page):
     page.unroute_all()
     page.locator("text=Try again").first.press("Enter")
     wait_for_text(page, ".suggestion", "paris hotels")
-    page.keyboard.press("Tab")  # goes on from where the button was
+    page.keyboard.press("Tab")  # continues from the place of the button
     assert page.evaluate("document.activeElement.textContent") == "paris hotels"
 
 

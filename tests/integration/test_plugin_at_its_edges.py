@@ -1,6 +1,6 @@
-"""fairseq's own commands with the plugin: how they end, and what they say where something is wrong.
+"""fairseq's commands with the plugin: exit codes and error messages.
 
-With models of `tests/kept`, so that nothing needs to be trained.
+The models are those of `tests/kept`, so no training is needed.
 """
 
 import subprocess
@@ -14,7 +14,7 @@ KEPT = ROOT / "tests/kept"
 DATA = f"{KEPT}/data-flat"
 ASK = f"{DATA} {PLUGIN} --path {KEPT}/mtn.pt --cpu --beam 2 --max-len-b 6"
 
-# Training ends within an epoch, while batches are still read ahead.
+# Training ends within an epoch, while batches are still prefetched.
 READ_AHEAD = """
 import torch
 import mtn_fairseq
@@ -40,7 +40,7 @@ def last_line(line, status=1, **options):
     return done.stderr.splitlines()[-1]
 
 
-def test_a_process_that_reads_ahead_ends_well():
+def test_a_process_that_prefetches_exits_normally():
     """Without `compat.stop_reading_ahead_at_the_end` it is aborted: exit code -6."""
     done = subprocess.run(
         [sys.executable, "-c", READ_AHEAD], env=environment({}), capture_output=True, text=True
@@ -95,7 +95,7 @@ def test_models_that_read_different_parts_of_a_session():
 
 
 def test_scores_that_are_not_finite(tmp_path):
-    """Finite weights, so that loading cannot tell."""
+    """Weights are finite, so loading finds no error."""
     state = torch.load(KEPT / "mtn.pt")
     for name, weights in state["model"].items():
         if weights.is_floating_point():

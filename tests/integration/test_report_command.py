@@ -1,4 +1,4 @@
-"""`mtn-report` as a process, on a model that was trained, asked and evaluated by the commands."""
+"""`mtn-report` as a process, on a model that the commands trained, ran and evaluated."""
 
 import json
 import re
@@ -17,7 +17,7 @@ YARDSTICK = f"{sys.executable} -m mtn_serving.commands.yardstick"
 
 @pytest.fixture(scope="module")
 def experiment(tmp_path_factory):
-    """(folder, manifest): a tiny model and a yardstick, with all that a report can show."""
+    """(folder, manifest): a tiny model and a count baseline, with everything a report can show."""
     folder = tmp_path_factory.mktemp("report")
     text, data = prepare(folder, users=40)
     log = train(data, folder / "save", f"{SMALL} --max-update 20 --validate-interval-updates 10")
@@ -76,11 +76,11 @@ def longest_session(text):
 
 def report(folder, manifest, output, status=0):
     (folder / "report.json").write_text(json.dumps(manifest), encoding="utf-8")
-    # As a plain terminal has it; and no picture needs a display.
+    # With the encoding of a plain terminal and without a display.
     return run(f"{REPORT} {folder} --output {output}", status=status, LC_ALL="C", DISPLAY="")
 
 
-def test_every_section_of_a_whole_experiment(experiment, tmp_path):
+def test_every_section_of_a_complete_experiment(experiment, tmp_path):
     folder, manifest = experiment
     done = report(folder, manifest, tmp_path / "out")
     written = sorted(path.name for path in (tmp_path / "out").iterdir())
@@ -108,7 +108,7 @@ def test_every_section_of_a_whole_experiment(experiment, tmp_path):
 
 
 def count_parameters(checkpoint):
-    """By hand: the embedding, which encoder and decoder share, counts once; buffers do not."""
+    """By hand: the shared embedding counts once, buffers do not count."""
     weights = torch.load(str(checkpoint))["model"]
     counted = {
         name: value

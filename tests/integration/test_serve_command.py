@@ -75,8 +75,8 @@ def test_a_port_that_is_taken(tmp_path, table):
     assert "choose another --host or --port" in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_reload_by_signal_while_people_ask(tmp_path, table):
-    """Each answer is of one version, whole; a bad version changes nothing."""
+def test_reload_by_signal_under_load(tmp_path, table):
+    """Each answer is complete and of one version; a bad version changes nothing."""
     texts = ["paris hotels", "paris metro"]
     versions, found, stop = {}, [], threading.Event()
     with served(tmp_path, f"{table} --cache 0") as server:
@@ -129,8 +129,8 @@ def test_sigterm_finishes_what_was_accepted(tmp_path, table):
             socket.create_connection((server.host, server.port), timeout=5)
 
 
-def test_sigterm_while_people_ask(tmp_path, table):
-    """Every answer that begins is whole; then nobody is there."""
+def test_sigterm_under_load(tmp_path, table):
+    """Every answer that has started is complete; then the server is gone."""
     with served(tmp_path, f"{table} --cache 0") as server:
 
         def ask():
@@ -139,7 +139,7 @@ def test_sigterm_while_people_ask(tmp_path, table):
             while True:
                 try:
                     status, answer = server.suggest("paris", connection=connection)
-                except (ConnectionError, BrokenPipeError):  # before an answer began
+                except (ConnectionError, BrokenPipeError):  # before an answer started
                     return answers
                 assert status == 200 and first_of((status, answer)) == "paris hotels"
                 answers += 1
@@ -168,11 +168,11 @@ def test_two_workers(tmp_path, table):
 
         assert len(workers()) == 2 and len(versions()) == 1
         before = versions()
-        # One worker takes up the new version and tells the supervisor, which tells the other.
+        # One worker loads the new version and notifies the supervisor, which notifies the other.
         save_table(table, "paris metro")
         assert server.ask("/admin/reload", {})[0] == 200
         server.wait_until(lambda: len(versions()) == 1 and versions() != before)
-        # A bad one is refused by whoever is asked.
+        # Each worker refuses a bad version.
         header = (table / "header.json").read_bytes()
         (table / "header.json").write_text("{}")
         assert server.ask("/admin/reload", {})[0] == 409
@@ -209,7 +209,7 @@ def test_slow_clients_and_those_that_leave(tmp_path, table):
             sock = socket.create_connection((server.host, server.port), timeout=30)
             sock.sendall([head, head + b"Content-Length: 500\r\n\r\n{", request][number % 3])
             opened.append(sock)
-            if number % 3 == 2:  # gone in the middle of its answer, with a reset
+            if number % 3 == 2:  # leaves during its answer, with a reset
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 sock.close()
         for _ in range(20):
@@ -217,7 +217,7 @@ def test_slow_clients_and_those_that_leave(tmp_path, table):
             assert first_of(server.suggest("paris")) == "paris hotels"
             assert time.monotonic() - started < 5
         half = opened[1]
-        assert b"408" in half.recv(100)  # after 10 seconds, and the connection ends
+        assert b"408" in half.recv(100)  # after 10 seconds, then the connection is closed
         for sock in opened:
             sock.close()
         server.wait_until(lambda: server.suggest("paris")[0] == 200)
@@ -227,8 +227,8 @@ def test_slow_clients_and_those_that_leave(tmp_path, table):
         assert "Traceback" not in server.said()
 
 
-def test_many_times_the_load_it_can_hold(tmp_path, table):
-    """Lists or 503, nothing else; memory stays bounded; fine again afterwards."""
+def test_many_times_the_maximum_load(tmp_path, table):
+    """Answers are lists or 503; memory stays bounded; afterwards the server works as before."""
     flags = f"{table} --cache 0 --max-queue 2 --max-batch 1 --deadline-ms 1000"
     statuses, stop = [], threading.Event()
     with served(tmp_path, flags) as server:
@@ -268,7 +268,7 @@ def test_events_become_training_text_and_rates(tmp_path, table):
         for number in range(40):
             asked = {"session_id": f"s{number}", "client_id": f"c{number}"}
             for query in ("paris", "paris hotels"):
-                for end in range(1, len(query)):  # at each key
+                for end in range(1, len(query)):  # for each typed letter
                     server.ask("/v1/complete", {"prefix": query[:end], "session_id": f"s{number}"})
                 search = {"action_name": "search", "message": query, **asked}
                 assert server.ask("/v1/events", {"events": [search]})[0] == 200
@@ -292,7 +292,7 @@ def test_events_become_training_text_and_rates(tmp_path, table):
 
 
 def test_a_disk_that_is_full(tmp_path, table):
-    """A limit on the size of files; lists go on, and no line is cut off."""
+    """A limit on file size: suggestions continue, and no line is cut off."""
     events = tmp_path / "events"
     limited = f"sh -c 'ulimit -f 4; exec \"$@\"' - {SERVE}"
     search = {"action_name": "search", "client_id": "c", "message": "paris " * 30}

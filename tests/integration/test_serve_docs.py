@@ -55,7 +55,7 @@ def test_behind_nginx(tmp_path):
             for path in ("/admin/reload", "/metrics"):
                 assert front.ask(path)[0] == 404
             assert front.ask("/v1/suggest", {"session": ["x" * 400] * 1000})[0] == 413
-            # Nor is a forgotten `location` an open door: what came through a proxy is not local.
+            # A forgotten `location` gives no access either: a proxied request is not local.
             assert server.ask("/admin/reload", {}, **{"X-Forwarded-For": "192.0.2.1"})[0] == 403
             assert not (tmp_path / "access.log").read_text().count("paris")
         finally:
@@ -76,7 +76,7 @@ def test_the_systemd_unit():
     command, *flags = shlex.split(unit["Service"]["ExecStart"])
     assert command.endswith("/mtn-serve") and _parser().parse_args(flags).workers == 2
     assert "-HUP" in unit["Service"]["ExecReload"]
-    assert int(unit["Service"]["TimeoutStopSec"]) > 35  # what the supervisor waits for
+    assert int(unit["Service"]["TimeoutStopSec"]) > 35  # the supervisor's own limit
 
 
 def test_the_manifest_and_the_container():

@@ -1,4 +1,4 @@
-"""Requests made from the OpenAPI document, good and bad: each answer is one that it announces."""
+"""Good and bad requests from the OpenAPI document: each answer is one that it documents."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -7,13 +7,13 @@ from served import save_table, served
 schemathesis = pytest.importorskip("schemathesis", reason="not on this Python")
 checks = pytest.importorskip("schemathesis.specs.openapi.checks")
 GOOD, BAD = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
-# What an event or an explanation is about cannot be said in a schema.
+# A schema cannot express what an event or an explanation refers to.
 REFUSES_MORE = ("/v1/events", "/v1/explain")
 
 
 @pytest.fixture(scope="module")
 def operations(tmp_path_factory):
-    """Each route with a way to make requests for it."""
+    """Each route with a generator of requests."""
     folder = tmp_path_factory.mktemp("fuzzed")
     save_table(folder / "table")
     bundles = f"{folder}/table --challenger {folder}/table"
@@ -23,12 +23,12 @@ def operations(tmp_path_factory):
 
 
 @pytest.mark.parametrize("mode", [GOOD, BAD], ids=lambda mode: mode.value)
-def test_answers_are_as_announced(operations, mode):
-    """By all checks of schemathesis: statuses, types, schemas, what is accepted and refused."""
+def test_answers_are_as_documented(operations, mode):
+    """All checks of schemathesis: statuses, types, schemas, accepted and refused requests."""
     assert len(operations) >= 11
     for operation in operations:
         if mode is BAD and not list(operation.iter_parameters()) and not operation.body:
-            continue  # nothing that could be wrong
+            continue  # no bad request exists
         fuzz(operation, mode)
 
 
@@ -41,7 +41,7 @@ def fuzz(operation, mode):
     @given(case=operation.as_strategy(generation_mode=mode))
     def ask(case):
         response = case.call()
-        if response.status_code != 413:  # of a body, not of anything that its schema says
+        if response.status_code != 413:  # about the size of a body, which no schema limits
             case.validate_response(response, excluded_checks=left_out)
 
     ask()

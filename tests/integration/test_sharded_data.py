@@ -1,4 +1,4 @@
-"""Data in several folders, `data-bin0:data-bin1`: one of them an epoch, in turn."""
+"""Data in several folders, `data-bin0:data-bin1`: one folder per epoch, in turn."""
 
 import re
 
@@ -11,8 +11,8 @@ FLAGS = f"{SMALL} --level-sizes 32,10,5 --dropout 0.1 --log-format json --log-in
 
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory):
-    """(folders as fairseq takes them, pairs in each). Word pieces, as their model is in one of them
-    only; the second has nothing but training data."""
+    """(folders in fairseq's form, pairs in each). In word pieces, because only the first folder has
+    their model; the second has only training data."""
     folder = tmp_path_factory.mktemp("shards")
     text, first = prepare(folder, users=40, pieces=300)
     lines = {end: (text / f"train.{end}").read_text().splitlines() for end in ("session", "next")}
@@ -28,7 +28,7 @@ def shards(tmp_path_factory):
             f" --srcdict {first}/dict.next.txt --trainpref {folder}/{shard}/train {valid}"
             f" --destdir {folder}/{shard}/data-bin"
         )
-        for beside in ("sentencepiece.model", "text.json"):  # of the dictionary, which go along
+        for beside in ("sentencepiece.model", "text.json"):  # files saved with the dictionary
             copied = folder / shard / "data-bin" / beside
             assert copied.read_bytes() == (first / beside).read_bytes()
             if shard == "second":
@@ -39,7 +39,7 @@ def shards(tmp_path_factory):
 
 
 @pytest.mark.parametrize("read", ["always", "never"], ids=["whole sessions", "pairs"])
-def test_one_shard_an_epoch_also_when_resumed_in_the_second(shards, tmp_path, read):
+def test_one_shard_per_epoch_also_when_resumed_in_the_second(shards, tmp_path, read):
     data, pairs = shards
     flags = f"{FLAGS} --session-parallel {read}"
     straight = train(data, tmp_path / "straight", f"{flags} --max-epoch 4").stdout
@@ -51,7 +51,7 @@ def test_one_shard_an_epoch_also_when_resumed_in_the_second(shards, tmp_path, re
 
     second = [line["num_updates"] for line in curve if line["epoch"] == 2]
     assert len(second) > 2
-    train(data, tmp_path / "parts", f"{flags} --max-update {int(second[1])}")  # in mid-epoch
+    train(data, tmp_path / "parts", f"{flags} --max-update {int(second[1])}")  # within the epoch
     resumed = train(data, tmp_path / "parts", f"{flags} --max-epoch 4").stdout
     assert logged(resumed) == [line for line in curve if line["num_updates"] > second[1]]
     weights = (learned(tmp_path / run / "checkpoint_last.pt") for run in ("straight", "parts"))

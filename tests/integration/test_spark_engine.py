@@ -1,4 +1,4 @@
-"""Spark, really started, writes what DuckDB writes and what the reference says: byte for byte."""
+"""A real Spark writes the same bytes as DuckDB and the reference."""
 
 import gzip
 import importlib.util
@@ -44,7 +44,7 @@ def packed(content, kind):
 
 
 def write_log(folder, contents, kinds=("", "gz", "zst")):
-    """Each file in another packing."""
+    """Write each file with another compression."""
     paths = []
     for number, (content, kind) in enumerate(zip(contents, kinds)):
         paths.append(folder / f"part{number}.tsv{'.' * bool(kind)}{kind}")
@@ -54,7 +54,7 @@ def write_log(folder, contents, kinds=("", "gz", "zst")):
 
 
 def by_both(folder, paths, contents, rules):
-    """Prepare with both engines, compare all files but the manifest; Spark's files."""
+    """Prepare with both engines, compare all files but the manifest; return Spark's files."""
     written = {}
     for engine in ("duckdb", "spark"):
         output = folder / engine
@@ -65,14 +65,14 @@ def by_both(folder, paths, contents, rules):
     duckdb, spark = written["duckdb"], written["spark"]
     reference = reference_sessions.prepare(list(zip(paths, contents)), rules, users=True)
     assert spark.keys() == duckdb.keys() == {*reference.files, "stats.json"}
-    for name in spark:  # not all at once: pytest would print the rest too
+    for name in spark:  # one by one, so that pytest prints only the difference
         assert spark[name] == duckdb[name], name
         assert name == "stats.json" or spark[name] == reference.files[name], name
     return spark
 
 
-def test_sample_log_in_three_packings(tmp_path):
-    """As a user would run it, with lines that are no rows."""
+def test_sample_log_in_three_compressions(tmp_path):
+    """The command as a user runs it, with malformed lines."""
     lines = [row.line().rstrip("\n").encode() for row in LogWriter(seed=4).rows(300)]
     for number, line in enumerate(NO_ROWS):
         lines.insert(100 * number, line)
@@ -84,8 +84,8 @@ def test_sample_log_in_three_packings(tmp_path):
     assert len(set(spark["train.user"].split())) > 100
 
 
-def test_a_misread_log_is_refused_alike(tmp_path):
-    """Whatever its header holds: as part of SQL, its backslash would end no text of Spark's."""
+def test_a_misread_log_is_refused_by_both(tmp_path):
+    """Even if its header has a backslash, which in Spark's SQL would escape the closing quote."""
     header = "uid;it's\\;ts\\"
     rows = [f"7;q{day};{3 if day % 2 else 13}/{day}/2006 16:01:20" for day in range(1, 29)]
     path = tmp_path / "log.csv"

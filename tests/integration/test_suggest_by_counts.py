@@ -1,4 +1,4 @@
-"""`mtn-suggest` with counts only, as people and scripts use it: typed lines, Ctrl-C, odd bytes."""
+"""`mtn-suggest` with counts only: typed lines, Ctrl-C, invalid bytes."""
 
 import json
 import signal
@@ -21,7 +21,7 @@ def counts(tmp_path_factory):
 
 
 def test_each_typed_line_with_a_query_is_answered(counts):
-    """Not blank ones, nor separators alone; fewer suggestions than asked for, or none at all."""
+    """Not blank lines or separators alone; answers may have fewer suggestions, or none."""
     answer = "0.0000\tcounts\tin turn\tlondon\n-1.0000\tcounts\tin turn\trome\n\n"
     typed = "\n  \n<q>\nParis\r\nnever-seen\n\n<q> paris <q>"
     found = run(f"{SUGGEST} {counts} --nbest 1000", stdin=typed).stdout
@@ -38,7 +38,7 @@ def test_each_typed_line_has_an_object(counts):
 
 
 def test_a_table_that_was_damaged(tmp_path):
-    """What is asked is checked in any case, all of it with --verify and over a test set."""
+    """Entries that are read are always checked; the whole table with --verify and a test set."""
     for ending, line in {"session": "paris\n", "next": "london\n"}.items():
         (tmp_path / f"train.{ending}").write_text(line)
     run(f"{COUNT} --train {tmp_path}/train --output {tmp_path}/table")
@@ -54,7 +54,7 @@ def test_a_table_that_was_damaged(tmp_path):
         assert done.stderr.splitlines() == [line]
 
 
-def test_bytes_that_are_no_text(counts):
+def test_bytes_that_are_not_text(counts):
     with start_with_pipes(f"{SUGGEST} {counts}") as process:
         found, said = process.communicate(b"par\xffis x\nparis\n", timeout=PATIENCE)
     assert process.returncode == 0, said
@@ -63,7 +63,7 @@ def test_bytes_that_are_no_text(counts):
 
 
 def test_interrupted(counts):
-    """Answered at once, and gone without a word."""
+    """Answers come immediately, and Ctrl-C exits silently."""
     with start_with_pipes(f"{SUGGEST} {counts}") as process:
         process.stdin.write(b"paris\n")
         process.stdin.flush()
@@ -83,7 +83,7 @@ def test_interrupted(counts):
         ("--session paris --gpu --model none.pt --data none", 1, "leave out --gpu"),
     ],
 )
-def test_what_is_wrong_is_one_line(counts, flags, status, message):
+def test_errors_are_one_line(counts, flags, status, message):
     done = run(f"{SUGGEST} {counts} {flags}", status=status, CUDA_VISIBLE_DEVICES="")
     assert message in done.stderr.splitlines()[-1] and "Traceback" not in done.stderr
 
@@ -101,7 +101,7 @@ def test_closed_input(counts):
 
 
 def test_what_may_be_shown(tmp_path):
-    """Two people asked all but `secret`; each flag allows or forbids one suggestion more."""
+    """Two people issued every query but `secret`; each flag allows or forbids one suggestion."""
     nexts = ["tea", "tea", "xxx", "xxx", "555 1234", "555 1234", "secret"]
     (tmp_path / "train.session").write_text("paris\n" * len(nexts))
     (tmp_path / "train.next").write_text("".join(f"{each}\n" for each in nexts))

@@ -18,7 +18,7 @@ words_only = pytest.mark.parametrize("parts", [0], indirect=True, ids=["words"])
 
 @pytest.fixture(scope="module", params=[0, 300], ids=["words", "word pieces"])
 def parts(request, tmp_path_factory):
-    """Text, and the flags of `mtn-suggest` that name a barely trained model, counts, a ranker."""
+    """Text, and flags of `mtn-suggest` for a barely trained model, counts and a ranker."""
     need_lightgbm()
     folder = tmp_path_factory.mktemp(f"suggest{request.param}")
     text, data = prepared(tmp_path_factory, users=60, pieces=request.param)
@@ -28,7 +28,7 @@ def parts(request, tmp_path_factory):
     assert re.search(r"[\d,]+ pairs: [\d,]+ queries after [\d,]+ contexts", counted.stderr)
     flags = f"--model {folder}/save/checkpoint_last.pt --data {data} --counts {folder}/counts"
     fitted = run(f"mtn-fit-ranker {flags} --valid {text}/valid --output {folder}/ranker")
-    # Progress ends with the last step, and nobody else says anything.
+    # Progress ends with the last step, and there is no other output.
     said = re.findall(r"^mtn-fit-ranker: (.+)$", fitted.stderr, re.MULTILINE)
     assert len(said) == len(fitted.stderr.splitlines())
     for what in ("pairs", "6 learners fitted"):
@@ -50,7 +50,7 @@ def test_a_ranked_test_set_can_be_scored(parts, tmp_path):
     for pair in log.pairs:
         assert len(set(pair.ranked)) == len(pair.ranked) <= 5
         assert not any("<unk>" in ranked or "▁" in ranked for ranked in pair.ranked)
-    # Earlier queries of the session are among them, the last one never.
+    # Suggestions include earlier queries of the session, but never the last one.
     sessions = [pair.session.split(" <q> ") for pair in log.pairs]
     assert any(set(pair.ranked) & set(each) for pair, each in zip(log.pairs, sessions))
     assert not any(each[-1] in pair.ranked for pair, each in zip(log.pairs, sessions))
@@ -63,13 +63,13 @@ def test_a_ranked_test_set_can_be_scored(parts, tmp_path):
 def test_the_report_has_every_source(parts):
     *_, report = parts
     rows = [line[:20].strip() for line in report.splitlines()]
-    without = [f"… without {source}" for source in SOURCES if source != HISTORY]  # nobody has one
+    without = [f"… without {source}" for source in SOURCES if source != HISTORY]  # nobody has any
     assert rows[:-1] == ["as strangers", "no ranker", "ranker", *without]
     assert " paid: " in report.splitlines()[-1] or " did not pay: " in report.splitlines()[-1]
 
 
-def test_counts_alone_are_the_yardstick(parts, tmp_path):
-    """Without all other sources and the ranker: what `mtn-yardstick` counts, but the last query."""
+def test_counts_alone_equal_the_yardstick(parts, tmp_path):
+    """Without other sources and the ranker: the lists of `mtn-yardstick` without the last query."""
     text, _, _, folder, _ = parts
     counts = f"--counts {folder}/counts --without edits,history,session"
     found = suggested(parts, counts, tmp_path)
@@ -86,7 +86,7 @@ def test_single_sessions(parts):
     *_, flags, folder, _ = parts
     asked = f"mtn-suggest {flags} --ranker {folder}/ranker --nbest 3"
     done = run(f"{asked} --session 'paris hotels <q> london'")
-    assert done.stderr == ""  # no INFO lines of others
+    assert done.stderr == ""  # no INFO lines of libraries
     one = done.stdout
     typed = run(asked, stdin="paris hotels <q> london\n\n").stdout
     assert one == typed
@@ -98,7 +98,7 @@ def test_single_sessions(parts):
 
 
 def test_the_beam_is_that_of_fairseq_generate(parts, tmp_path, request):
-    """Alone, unranked, whatever words it has; `<unk>` and the last query are left out."""
+    """The beam alone, unranked, with any words; without `<unk>` and the last query."""
     _, data, flags, folder, _ = parts
     longest = LONGEST[request.node.callspec.params["parts"]]
     flags += " --without counts,edits,session,history --min-users 0"
@@ -114,7 +114,7 @@ def test_the_beam_is_that_of_fairseq_generate(parts, tmp_path, request):
         assert one.ranked == (list(dict.fromkeys(expected)) or [""])
 
 
-def test_what_is_wrong_is_one_line(parts, tmp_path):
+def test_errors_are_one_line(parts, tmp_path):
     _, data, flags, folder, _ = parts
     for arguments, message in {
         f"--counts {tmp_path}": "it has no header.json",

@@ -1,7 +1,7 @@
-"""Two processes learn what one does with batches as large, by fairseq's own distributed training.
+"""Two processes in fairseq's distributed training equal one process with batches twice as large.
 
-On CPU, with the flags of docs/scale.md: each process is told its rank, as fairseq would otherwise
-count GPUs.
+On CPU, with the flags of docs/scale.md: each process gets its rank as a flag, as fairseq would
+otherwise count GPUs.
 """
 
 import socket
@@ -18,12 +18,12 @@ MODELS = {
 }
 STOCK = "--criterion cross_entropy"
 OURS = "--criterion entropy_regularized_cross_entropy --label-smoothing 0.1"
-BATCHES = 5  # an odd number: in the last update of an epoch, one process has nothing to do
+BATCHES = 5  # odd: in the last update of an epoch, one process has no batch
 LOG = "--log-format json --log-interval 1"
 
 
 def train_together(data, save, flags, status=0):
-    """What each of two processes said; both must end with `status`."""
+    """The output of each of two processes; both must end with `status`."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -76,13 +76,13 @@ def test_the_same_curve_as_one_process(sessions_and_data, tmp_path, arch, read, 
     first, second = train_together(data, tmp_path / "two", flags)
     assert_same_numbers(logged(first), logged(one))
     assert_same_numbers(logged(first, "valid"), logged(one, "valid"))
-    assert "train_inner" not in second  # it takes part, and leaves the talking to the first
+    assert "train_inner" not in second  # only the first process logs
 
     curve = logged(first)
     assert [line["num_updates"] for line in curve] == [1, 2, 3, 4, 5, 6]
     assert curve[-1]["loss"] < curve[0]["loss"] - 0.3
     assert ("entropy" in curve[0]) == (criterion is OURS)
-    for epoch in (curve[:3], curve[3:]):  # each pair once an epoch, and nothing twice
+    for epoch in (curve[:3], curve[3:]):  # each pair exactly once per epoch
         assert sum(line["bsz"] for line in epoch) == len(pairs)
 
     weights, alone = (learned(tmp_path / name / "checkpoint_last.pt") for name in ("two", "one"))
@@ -97,7 +97,7 @@ def assert_same_numbers(curve, other):
         assert line == pytest.approx(expected, rel=1e-3, abs=2e-3)  # as rounded in the log
 
 
-def test_two_processes_go_on_from_the_same_whole_checkpoint(sessions_and_data, tmp_path):
+def test_two_processes_continue_from_the_same_intact_checkpoint(sessions_and_data, tmp_path):
     _, data = sessions_and_data
     flags = f"{SMALL} --dropout 0.1 --save-interval-updates 1 --disable-validation"
     train_together(data, tmp_path / "straight", f"{flags} --max-update 5")
@@ -110,7 +110,7 @@ def test_two_processes_go_on_from_the_same_whole_checkpoint(sessions_and_data, t
     assert same_weights(straight, parts)
 
 
-def test_two_processes_stop_together_if_no_checkpoint_is_whole(sessions_and_data, tmp_path):
+def test_two_processes_stop_together_if_no_checkpoint_is_intact(sessions_and_data, tmp_path):
     _, data = sessions_and_data
     save = tmp_path / "save"
     save.mkdir()
@@ -119,7 +119,7 @@ def test_two_processes_stop_together_if_no_checkpoint_is_whole(sessions_and_data
         assert f"{save}/checkpoint_last.pt: damaged checkpoint: empty" in said
 
 
-def test_a_process_that_trains_alone_though_it_should_not_says_so(sessions_and_data, tmp_path):
+def test_a_process_that_trains_alone_by_mistake_warns(sessions_and_data, tmp_path):
     flags = f"{SMALL} --max-update 1 --disable-validation"
     log = train(sessions_and_data[1], tmp_path, flags, WORLD_SIZE="2").stdout
     assert "WORLD_SIZE=2, but this process trains alone" in log

@@ -1,4 +1,4 @@
-"""The widget on a page of another site, with a strict policy and loud styles of its own."""
+"""The widget on a page of another site, which has a strict policy and conspicuous styles."""
 
 import json
 import threading
@@ -58,7 +58,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def page(folder):
-    """One person's tab: what one test searched for is the session of the next."""
+    """One user's tab: the searches of a test are the session of the next."""
     with chromium() as browser, site() as found:
         address = f"http://127.0.0.1:{found.server_port}"
         flags = f"{table(folder / 'counts', PAIRS)} --origin {address} --events {folder}/events"
@@ -86,7 +86,7 @@ def kept(page):
 
 
 def events(folder, at_least):
-    """What the service kept; it may still be on its way."""
+    """The events that the service kept; waits for late ones."""
     end = time.monotonic() + WAIT / 1000
     found = []
     while len(found) < at_least and time.monotonic() < end:
@@ -131,8 +131,8 @@ def test_an_empty_field_offers_next_queries(page):
     assert kept(page)[-2:] == ["london", "london hotels"]
 
 
-def test_it_looks_like_itself(page):
-    """Not like the site, whose header would cut it off; and it stands under the field."""
+def test_the_widget_keeps_its_own_style(page):
+    """No style of the site applies, and its header does not cut off the list under the field."""
     page.wait_for_selector("[role=combobox]")
     page.click("input")
     options(page)
@@ -152,7 +152,7 @@ def test_it_looks_like_itself(page):
     page.press("input", "Escape")
 
 
-def test_the_service_was_told(page, folder):
+def test_the_service_received_the_events(page, folder):
     found = events(folder, at_least=8)
     names = [each["action_name"] for each in found]
     assert names.count("search") == 3 and names.count("click") == 2
@@ -163,7 +163,7 @@ def test_the_service_was_told(page, folder):
     assert [each["user_query"] for each in found if each["action_name"] == "search"] == kept(page)
 
 
-def test_without_the_service_a_field_is_a_field(page):
+def test_without_the_service_the_field_still_works(page):
     page.goto("/")
     page.wait_for_selector("[role=combobox]")
     assert page.wrong == []

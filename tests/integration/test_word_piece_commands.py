@@ -1,4 +1,4 @@
-"""Data in word pieces through fairseq's own commands: what is typed and read is plain text."""
+"""Data in word pieces through fairseq's commands: input and output are plain text."""
 
 import re
 
@@ -55,12 +55,12 @@ def test_generate_gives_plain_text(trained, tmp_path):
 
 
 def test_interactive_reads_and_answers_plain_text(trained):
-    """The same answers for what is typed and for a line of prepared text, without any flag."""
+    """Typed text and prepared text get the same answers, without any flag."""
     text, data, checkpoint, _ = trained
     prepared = next(
         line
         for line in (text / "test.session").read_text(encoding="utf-8").splitlines()
-        if "<q>" in line and re.search(r" [^▁<]", line)  # some word is cut
+        if "<q>" in line and re.search(r" [^▁<]", line)  # at least one word is split
     )
     out = run(
         f"fairseq-interactive {data} {PLUGIN} --path {checkpoint} --cpu --beam 3 --nbest 3"

@@ -1,4 +1,4 @@
-"""`mtn-yardstick` as a process: whatever the terminal, and when something is wrong."""
+"""`mtn-yardstick` as a process: on any terminal, and its errors."""
 
 import sys
 
@@ -12,7 +12,7 @@ COMMAND = f"{sys.executable} -m mtn_serving.commands.yardstick"
 
 @pytest.fixture
 def text(tmp_path):
-    """What followed `é` twice of three times is what follows it in the first test pair."""
+    """The most frequent query after `é`, twice of three times, is that of the first test pair."""
     pairs = {
         "train": [("é", "b 中"), ("x <q> é", "b 中"), ("é", "c")],
         "test": [("y <q> é", "b 中"), ("unseen words", "other words")],
@@ -25,7 +25,7 @@ def text(tmp_path):
 
 
 def test_the_log_is_utf8_and_can_be_scored(text):
-    """Also in the plainest of terminals."""
+    """Also on an ASCII terminal."""
     done = run(
         f"{COMMAND} session --train {text}/train --test {text}/test",
         LC_ALL="C",
@@ -41,7 +41,7 @@ def test_the_log_is_utf8_and_can_be_scored(text):
     assert scores["1-gram"] == 75  # three of four words; `words` is a word of both
 
 
-def test_bad_text_is_one_line(text):
+def test_bad_text_is_a_one_line_error(text):
     (text / "train.next").unlink()
     done = run(f"{COMMAND} last --train {text}/train --test {text}/test", status=1)
     assert done.stdout == ""

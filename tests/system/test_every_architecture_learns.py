@@ -1,8 +1,8 @@
-"""Every architecture, trained for a minute or two on a sample log drawn anew, beats counting.
+"""Every architecture, trained for a minute or two on a new sample log, beats the count baseline.
 
-And what reads sessions level by level beats the best that anything could do with the last query
-only. Bounds, not numbers: the seeds are not fixed. The log has a few of the sample log's topics
-only: then even an LSTM, which learns slowly to copy words through its state, needs no hour.
+Hierarchical models also beat the best achievable accuracy of models that read only the last query.
+The tests check bounds, as seeds are not fixed. The log has only a few of the sample log's topics:
+then even an LSTM, which learns slowly to copy words through its state, needs less than an hour.
 """
 
 import json
@@ -29,14 +29,14 @@ MODELS = {
     "transformer_session": f"--arch transformer_session --encoder-layers 2 {TRANSFORMER}",
 }
 HIERARCHICAL = ("mtn", "hlstm", "mnsrf")
-UPDATES = {"mtn": 800, "transformer_session": 800}  # LSTMs take more, and less time for each
+UPDATES = {"mtn": 800, "transformer_session": 800}  # LSTMs need more updates, which take less time
 LSTM_UPDATES = 1600
 USERS, SOME_TOPICS = 2500, 4
 
 
 @pytest.fixture(scope="module")
 def process():
-    """The law of a few topics, drawn anew."""
+    """A newly drawn random process over a few topics."""
     topics = random.SystemRandom().sample(TOPICS, SOME_TOPICS)
     print("topics:", *(topic.aspects[0] for topic in topics))  # shown if a test fails
     return Process(World(topics))
@@ -44,7 +44,7 @@ def process():
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory, process):
-    """A folder with text and data-bin of a log that nobody has seen before."""
+    """A folder with text and data-bin of a new log."""
     folder = tmp_path_factory.mktemp("learn")
     seed = random.SystemRandom().randrange(10_000)
     print(f"seed of the log: {seed}")
@@ -62,7 +62,7 @@ def data(tmp_path_factory, process):
 
 @pytest.fixture(scope="module")
 def floor(data):
-    """What counting reaches: the query asked most often after the last one."""
+    """The score of the count baseline: the most frequent query after the last one."""
     line = f"mtn-yardstick last --train {data}/text/train --test {data}/text/test"
     (data / "last.log").write_text(run(line).stdout, encoding="utf-8")
     return score(read_generate_log(str(data / "last.log")))
@@ -92,6 +92,6 @@ def test_beats_counting(name, data, floor, process):
     print(json.dumps({"scores": scores, "floor": floor, "best": best._asdict()}, indent=2))
     assert scores["exact"] > floor["exact"]
     assert scores["bleu"] > floor["bleu"]
-    assert scores["exact"] < 100 * best.actual_whole_session + 5  # more: the answer leaked
+    assert scores["exact"] < 100 * best.actual_whole_session + 5  # above this, the answer leaked
     if name in HIERARCHICAL:
         assert scores["exact"] > 100 * best.actual_last_query + 2

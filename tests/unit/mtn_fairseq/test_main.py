@@ -1,4 +1,4 @@
-"""`python -m mtn_fairseq` names what the plugin registers, and nothing of fairseq's own."""
+"""`python -m mtn_fairseq` lists what the plugin registers, and nothing of fairseq."""
 
 from mtn_fairseq.__main__ import registered, show
 

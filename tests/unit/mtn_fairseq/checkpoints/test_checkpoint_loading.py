@@ -1,4 +1,4 @@
-"""Trained models as `fairseq-generate` and all other commands load them: bad ones in one line."""
+"""Loading trained models, as all commands do: a bad file is a one-line error."""
 
 import re
 import shutil
@@ -17,7 +17,7 @@ from mtn_fairseq.checkpoints.loading import load_model
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """A checkpoint as fairseq-train saves it, as far as loading goes."""
+    """A checkpoint with the parts of fairseq-train's that loading reads."""
     args = parse("mtn", f"{SMALL} --level-layers 1,1")
     state = {
         "args": None,
@@ -62,16 +62,16 @@ each_way = pytest.mark.parametrize("open_it", WAYS)
 
 
 def refused(checkpoint, reason):
-    """In one line that names the file, with a remedy."""
+    """Expect an error in one line that names the file, with a remedy."""
     return pytest.raises(InputError, match=rf"^{re.escape(str(checkpoint))}: {reason}.*; give .*$")
 
 
 @each_way
-def test_a_good_one(saved, open_it):
+def test_an_intact_checkpoint(saved, open_it):
     assert open_it(saved)
 
 
-def test_an_ensemble_and_its_last_settings(saved, checkpoint):
+def test_an_ensemble_and_the_settings_of_its_last_model(saved, checkpoint):
     models, settings = as_generate_does(saved, checkpoint, saved)
     assert len(models) == len(set(map(id, models))) == 3
     assert settings.task.data == str(DATA)
@@ -87,7 +87,7 @@ def test_a_damaged_file(checkpoint, open_it, damage):
 
 @each_way
 def test_one_bit_of_a_weight(checkpoint, open_it):
-    """torch reads it, and the model would answer."""
+    """torch reads such a file, and the model would generate."""
     weights = torch.load(str(checkpoint))["model"]["decoder.embed_tokens.weight"]
     content = bytearray(checkpoint.read_bytes())
     content[content.index(weights.numpy().tobytes()) + 100] ^= 1
@@ -100,7 +100,7 @@ def test_one_bit_of_a_weight(checkpoint, open_it):
 
 
 @each_way
-def test_no_file(tmp_path, open_it):
+def test_missing_file(tmp_path, open_it):
     with refused(tmp_path / "checkpoint9.pt", "no such checkpoint"):
         open_it(tmp_path / "checkpoint9.pt")
 
@@ -112,7 +112,7 @@ def test_torch_saved_something_else(tmp_path, open_it, content):
     torch.save(content, str(path))
     with refused(path, r"not a checkpoint (of the data in \S+|for this command) \(") as error:
         open_it(path)
-    assert "weights_only" not in str(error.value)  # no advice to trust it
+    assert "weights_only" not in str(error.value)  # no advice to turn off the check
 
 
 def test_the_file_at_fault_is_named(saved, tmp_path):
@@ -120,13 +120,13 @@ def test_the_file_at_fault_is_named(saved, tmp_path):
         as_generate_does(saved, tmp_path / "2.pt")
 
 
-def test_another_size_than_it_was_saved_with(saved):
+def test_another_size(saved):
     with refused(saved, rf"not a checkpoint of the data in {DATA} \(checkpoint of another arch"):
         as_generate_does(saved, overrides={"level_layers": "1,2"})
 
 
 @each_way
-def test_an_architecture_that_nobody_knows(checkpoint, open_it):
+def test_an_unregistered_architecture(checkpoint, open_it):
     cfg = torch.load(str(checkpoint))["cfg"]
     change(checkpoint, cfg={**cfg, "model": {**cfg["model"], "_name": "of_another_plugin"}})
     with refused(checkpoint, r"not a checkpoint .* \(\w+: "):
@@ -135,7 +135,7 @@ def test_an_architecture_that_nobody_knows(checkpoint, open_it):
 
 @each_way
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_weights_that_are_no_numbers(checkpoint, open_it, value):
+def test_weights_that_are_not_finite(checkpoint, open_it, value):
     weights = torch.load(str(checkpoint))["model"]
     weights["decoder.layers.0.fc1.bias"][3] = value
     change(checkpoint, model=weights)

@@ -1,4 +1,4 @@
-"""How checkpoints are written: in one step, by one run per folder, with a word when it fails."""
+"""Writing checkpoints: in one step, by one run per folder, with a one-line error on failure."""
 
 import errno
 import os
@@ -31,7 +31,7 @@ def copy(source, target):
 # --- in one step ----------------------------------------------------------------------------------
 
 
-def test_a_copy_that_is_interrupted_leaves_the_last_checkpoint_as_it_was(tmp_path, monkeypatch):
+def test_an_interrupted_copy_leaves_the_last_checkpoint_unchanged(tmp_path, monkeypatch):
     new, last = tmp_path / "checkpoint_1_2.pt", tmp_path / LAST
     write(new, updates=2)
     write(last, updates=1)
@@ -53,7 +53,7 @@ def test_a_copy_that_is_interrupted_leaves_the_last_checkpoint_as_it_was(tmp_pat
 
 
 def test_no_two_processes_write_to_the_same_file(tmp_path, monkeypatch):
-    """One that saves in the midst of another's saving: both are whole, the later one stays."""
+    """One process saves while another is saving: both files are intact, the later one stays."""
     first, second = tmp_path / "1.pt", tmp_path / "2.pt"
     write(first, updates=1)
     write(second, updates=2)
@@ -86,7 +86,7 @@ def test_no_two_processes_write_to_the_same_file(tmp_path, monkeypatch):
 
 @contextmanager
 def no_room():
-    """No file may grow beyond 50,000 bytes; torch and Python see what they see on a full disk."""
+    """Limit files to 50,000 bytes: torch and Python get the errors of a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
     try:
@@ -96,7 +96,7 @@ def no_room():
 
 
 @pytest.mark.parametrize("how", ["save", "copy"])
-def test_a_full_disk_is_one_line_and_leaves_what_there_was(tmp_path, caplog, how):
+def test_a_full_disk_is_a_one_line_error_and_keeps_the_old_file(tmp_path, caplog, how):
     new, last = tmp_path / "checkpoint_1_2.pt", tmp_path / LAST
     write(new, updates=2)
     write(last, updates=1)
@@ -112,8 +112,8 @@ def test_a_full_disk_is_one_line_and_leaves_what_there_was(tmp_path, caplog, how
     assert not caplog.messages
 
 
-def test_torch_ends_before_it_is_told_of_a_full_disk(tmp_path, monkeypatch):
-    """Otherwise torch 1.12 aborts the process when its half-written archive is collected."""
+def test_torch_finishes_before_a_full_disk_is_reported(tmp_path, monkeypatch):
+    """Otherwise torch 1.12 aborts the process when it garbage-collects its partial archive."""
     taken = []
 
     def save(state, stream):
@@ -127,7 +127,7 @@ def test_torch_ends_before_it_is_told_of_a_full_disk(tmp_path, monkeypatch):
     assert not os.listdir(tmp_path)
 
 
-def test_what_is_no_fault_of_the_disk_stays_an_error_of_its_own(tmp_path):
+def test_other_errors_are_not_reported_as_disk_errors(tmp_path):
     with pytest.raises(Exception, match="pickle") as error:
         checkpoint_utils.torch_persistent_save({"state": lambda: None}, str(tmp_path / LAST))
     assert not isinstance(error.value, InputError)
@@ -144,7 +144,7 @@ class Trainer:
 
 @contextmanager
 def another_run(save_dir):
-    """The number of a process that trains into the folder, and has a worker that loads its data."""
+    """Start a process that trains into the folder and has a data loading worker; yield its id."""
     (ready, tell), (until, end) = os.pipe(), os.pipe()
     number = os.fork()
     if number == 0:
@@ -152,7 +152,7 @@ def another_run(save_dir):
             os.close(end)
             trainer = Trainer()
             one_run.claim(str(save_dir), trainer)
-            os.fork()  # the worker, which outlives a run that is killed, for some seconds
+            os.fork()  # the worker, which survives a killed run for some seconds
             os.write(tell, b"!")
             os.read(until, 1)
         finally:
@@ -178,7 +178,7 @@ def test_a_second_run_in_the_same_folder_is_refused(tmp_path):
     os.waitpid(number, 0)
 
 
-def test_a_run_that_was_killed_blocks_nobody_and_its_unfinished_files_go(tmp_path, caplog):
+def test_a_killed_run_leaves_no_lock_and_its_partial_files_are_removed(tmp_path, caplog):
     write(tmp_path / LAST, updates=1)
     unfinished = [f"{LAST}.tmp", f"checkpoint_1_2.pt.{'0a' * 16}.tmp", "checkpoint3-part1.pt.tmp"]
     others = ["notes.tmp", "checkpoint.txt.tmp"]
@@ -187,7 +187,7 @@ def test_a_run_that_was_killed_blocks_nobody_and_its_unfinished_files_go(tmp_pat
     with another_run(tmp_path) as number:
         os.kill(number, signal.SIGKILL)
         os.waitpid(number, 0)
-        one_run.claim(str(tmp_path), Trainer())  # while the worker is still there
+        one_run.claim(str(tmp_path), Trainer())  # while the worker still runs
     assert sorted(os.listdir(tmp_path)) == sorted([LAST, "training.lock", *others])
     assert not caplog.messages
 
@@ -201,12 +201,12 @@ def test_a_refused_run_removes_nothing(tmp_path):
     assert (tmp_path / f"{LAST}.tmp").exists()
 
 
-def test_the_next_run_of_the_same_process_is_welcome(tmp_path):
+def test_the_same_process_can_start_another_run(tmp_path):
     one_run.claim(str(tmp_path), Trainer())
     one_run.claim(str(tmp_path), Trainer())
 
 
-def test_without_locks_the_run_goes_on_with_a_warning(tmp_path, monkeypatch, caplog):
+def test_without_locks_the_run_continues_with_a_warning(tmp_path, monkeypatch, caplog):
     def unsupported(*_):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 

@@ -1,4 +1,4 @@
-"""Damaged checkpoints: noticed whatever the damage, and replaced by the right one, or by none."""
+"""Damaged checkpoints are found, and replaced by the right one or refused."""
 
 import logging
 import os
@@ -28,7 +28,7 @@ def write(path, updates=0):
     torch.save({"model": {"weight": weights, "bias": weights[:3]}, "updates": updates}, str(path))
 
 
-# --- is it whole? ---------------------------------------------------------------------------------
+# --- damage ---------------------------------------------------------------------------------------
 
 
 def empty(content):
@@ -48,7 +48,7 @@ def garbage(content):
 
 
 def never_flushed(content):
-    """The right size, but the machine went down before the rest reached the disk."""
+    """The right size, but the machine crashed before all data reached the disk."""
     return content[:4096].ljust(len(content), b"\0")
 
 
@@ -70,9 +70,9 @@ def test_damage_is_found(tmp_path, damage):
     assert found == "empty" if damage is empty else found.startswith("cut off or overwritten")
 
 
-def test_no_other_byte_matters(tmp_path):
-    """A changed byte is found; or torch refuses the file; or the weights are the same without it:
-    padding, dates. What never happens is that training goes on with other weights."""
+def test_a_changed_byte_never_changes_the_weights(tmp_path):
+    """A changed byte is found, or torch refuses the file, or the weights stay the same (padding,
+    dates). Training never continues with changed weights."""
     path = tmp_path / LAST
     write(path)
     whole = path.read_bytes()
@@ -98,7 +98,7 @@ def test_no_other_byte_matters(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read_is_not_damaged(tmp_path):
+def test_a_file_without_read_permission_is_not_damaged(tmp_path):
     path = tmp_path / LAST
     write(path)
     path.chmod(0)
@@ -106,10 +106,10 @@ def test_a_file_that_may_not_be_read_is_not_damaged(tmp_path):
         find_damage(str(path))
 
 
-# --- which one instead? ---------------------------------------------------------------------------
+# --- replacement ----------------------------------------------------------------------------------
 
 
-def test_newest_first_by_epoch_and_update_not_by_name(tmp_path):
+def test_earlier_checkpoints_are_sorted_by_epoch_and_update_not_by_name(tmp_path):
     in_order = ["10", "_10_1200", "_10_999", "9", "_9_998", "_2_30", "_2_4", "1"]
     others = ["_best", "_last", "_1_5.pt.tmp", ".best_loss_2.31", "_averaged", "-shard0"]
     for name in [*sorted(in_order), *others]:
@@ -119,7 +119,7 @@ def test_newest_first_by_epoch_and_update_not_by_name(tmp_path):
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_the_newest_whole_one_replaces_a_damaged_last_one(tmp_path, caplog, damage):
+def test_the_newest_intact_checkpoint_replaces_a_damaged_last_one(tmp_path, caplog, damage):
     for name in ("checkpoint_1_3.pt", "checkpoint_1_4.pt", "checkpoint_1_10.pt", LAST):
         write(tmp_path / name)
     for name in (LAST, "checkpoint_1_10.pt"):
@@ -133,7 +133,7 @@ def test_the_newest_whole_one_replaces_a_damaged_last_one(tmp_path, caplog, dama
     assert second.endswith(f"; continuing from {chosen}")
 
 
-def test_a_whole_last_one_is_kept_whatever_else_is_there(tmp_path, caplog):
+def test_an_intact_last_checkpoint_is_kept(tmp_path, caplog):
     write(tmp_path / LAST)
     (tmp_path / "checkpoint_1_10.pt").write_bytes(b"")
     assert whole_checkpoint(LAST, str(tmp_path)) == LAST
@@ -144,7 +144,7 @@ def test_the_first_start_of_a_run(tmp_path):
     assert whole_checkpoint(LAST, str(tmp_path / "not made yet")) == LAST
 
 
-def test_a_file_of_another_kind_is_for_fairseq_to_refuse(tmp_path):
+def test_a_file_of_another_kind_is_left_to_fairseq(tmp_path):
     torch.save([1, 2], str(tmp_path / LAST))
     assert whole_checkpoint(LAST, str(tmp_path)) == LAST
 
@@ -158,18 +158,18 @@ def test_a_named_file_is_never_replaced(tmp_path):
     assert str(error.value) == (f"{named}: damaged checkpoint: empty; name another --restore-file")
 
 
-def test_nothing_left_is_not_a_new_beginning(tmp_path):
+def test_no_intact_checkpoint_is_an_error(tmp_path):
     write(tmp_path / "checkpoint_best.pt")
     (tmp_path / LAST).write_bytes(b"")
     with pytest.raises(InputError, match=r"damaged checkpoint: empty, and no intact checkpoint.* copy one"):
         whole_checkpoint(LAST, str(tmp_path))
 
 
-# --- training never begins anew by itself ---------------------------------------------------------
+# --- no unintended start from scratch -------------------------------------------------------------
 
 
 class Trainer:
-    """What fairseq's `load_checkpoint` asks of a trainer; `loaded` is the file it was given."""
+    """The methods that fairseq's `load_checkpoint` calls; `loaded` is the file it passes."""
 
     data_parallel_world_size = 1
 
@@ -178,7 +178,7 @@ class Trainer:
         self.loaded = None
 
     def load_checkpoint(self, path, *_, **__):
-        self.loaded = path if os.path.isfile(path) else None  # as fairseq's own: without a word
+        self.loaded = path if os.path.isfile(path) else None  # silently, as in fairseq
 
     def get_train_iterator(self, epoch, **_):
         return SimpleNamespace(epoch=epoch)
@@ -188,7 +188,7 @@ class Trainer:
 
 
 def resume(save_dir, suffix="", **settings):
-    """The file that `fairseq-train` goes on from; None at a new beginning."""
+    """The file that `fairseq-train` continues from; None if it starts from scratch."""
     trainer = Trainer(suffix)
     config = CheckpointConfig(save_dir=str(save_dir), **settings)
     checkpoint_utils.load_checkpoint(config, trainer)
@@ -198,7 +198,7 @@ def resume(save_dir, suffix="", **settings):
 def test_the_first_start_in_an_empty_folder(tmp_path):
     assert resume(tmp_path) is None
     (tmp_path / "notes.txt").touch()
-    (tmp_path / "checkpoint_averaged.pt").touch()  # not fairseq-train's
+    (tmp_path / "checkpoint_averaged.pt").touch()  # not written by fairseq-train
     assert resume(tmp_path) is None
 
 
@@ -216,12 +216,12 @@ def test_a_named_file_that_cannot_be_read_is_refused(tmp_path, flag, kind):
         resume(save, **{flag: str(named)})
 
 
-def test_what_a_run_begins_with_is_not_needed_to_go_on(tmp_path):
+def test_the_first_checkpoint_of_a_run_is_not_needed_to_resume(tmp_path):
     write(tmp_path / LAST)
     assert resume(tmp_path, finetune_from_model="missing.pt") == str(tmp_path / LAST)
 
 
-def test_a_name_without_its_folder_is_told_with_it(tmp_path):
+def test_the_error_suggests_the_name_with_its_folder(tmp_path):
     write(tmp_path / "checkpoint_best.pt")
     remedy = re.escape(f"; name --restore-file {tmp_path}/checkpoint_best.pt")
     with pytest.raises(InputError, match=f"^checkpoint_best.pt: no such checkpoint{remedy}$"):
@@ -233,7 +233,7 @@ def test_a_name_without_its_folder_is_told_with_it(tmp_path):
     [{}, {"reset_optimizer": True}, {"finetune_from_model": "missing.pt"}],
     ids=["plain", "reset", "fine-tuning"],
 )
-def test_without_the_last_one_the_newest_whole_one_is_used(tmp_path, caplog, settings):
+def test_without_the_last_checkpoint_the_newest_intact_one_is_used(tmp_path, caplog, settings):
     for name in ("checkpoint1.pt", "checkpoint_2_30.pt", "checkpoint_best.pt"):
         write(tmp_path / name)
     (tmp_path / "checkpoint_2_40.pt").write_bytes(b"")
@@ -246,20 +246,20 @@ def test_without_the_last_one_the_newest_whole_one_is_used(tmp_path, caplog, set
 
 
 @pytest.mark.parametrize("name", ["checkpoint_best.pt", "checkpoint.best_loss_2.310.pt"])
-def test_the_best_one_alone_may_be_old_so_it_is_not_used_unasked(tmp_path, name):
+def test_the_best_checkpoint_may_be_old_and_is_not_used_by_default(tmp_path, name):
     write(tmp_path / name)
     with pytest.raises(InputError, match=r"checkpoint_last.pt: missing, .*; copy one to this name"):
         resume(tmp_path)
     assert resume(tmp_path, restore_file=str(tmp_path / name)) == str(tmp_path / name)
 
 
-def test_no_whole_one_among_earlier_ones(tmp_path):
+def test_no_intact_checkpoint_among_earlier_ones(tmp_path):
     (tmp_path / "checkpoint_1_2.pt").write_bytes(b"")
     with pytest.raises(InputError, match=r"_last.pt: missing, .* or start from zero in another --save-"):
         resume(tmp_path)
 
 
-def test_a_link_to_nothing_is_no_new_beginning(tmp_path):
+def test_a_dangling_link_is_an_error(tmp_path):
     (tmp_path / LAST).symlink_to(tmp_path / "another disk")
     with pytest.raises(InputError, match=r"damaged checkpoint: a folder, or a link to nothing"):
         resume(tmp_path)
@@ -277,7 +277,7 @@ def test_names_with_a_suffix(tmp_path):
     assert resume(tmp_path, "-part1") == str(tmp_path / "checkpoint_last-part1.pt")
 
 
-# --- what is read after it ------------------------------------------------------------------------
+# --- batches after resuming -----------------------------------------------------------------------
 
 
 def test_the_batches_of_an_epoch_do_not_depend_on_when_the_run_was_started():
@@ -290,7 +290,7 @@ def test_the_batches_of_an_epoch_do_not_depend_on_when_the_run_was_started():
     )
 
     def batches(epochs):
-        """Those of the last of these epochs."""
+        """The batches of the last of these epochs."""
         task = tasks.setup_task(parse("mtn"))
         task.datasets["train"] = data
         for epoch in epochs:

@@ -1,4 +1,4 @@
-"""A checkpoint remembers its dictionary, and no other is used with it, of the same size or not."""
+"""A checkpoint refuses other dictionaries than its own, even of the same size."""
 
 import shutil
 
@@ -37,7 +37,7 @@ def checkpoint(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def old(checkpoint):
-    """As earlier versions wrote it."""
+    """A checkpoint of an earlier version."""
     state = torch.load(str(checkpoint))
     del state["task_state"]["dictionary"]
     path = checkpoint.with_name("old.pt")
@@ -47,7 +47,7 @@ def old(checkpoint):
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory):
-    """The words in another order."""
+    """Data of a dictionary with the words in another order."""
     folder = tmp_path_factory.mktemp("other")
     for language in ("session", "next"):
         words = (DATA / f"dict.{language}.txt").read_text().splitlines()
@@ -62,8 +62,8 @@ def test_the_same_dictionary_elsewhere(checkpoint, tmp_path):
     assert trainer_of(tmp_path / "moved").load_checkpoint(str(checkpoint)) is not None
 
 
-def test_generation_refuses_another(checkpoint, other):
-    """fairseq-generate and -interactive give their own task, fairseq-validate and ours none."""
+def test_generation_refuses_another_dictionary(checkpoint, other):
+    """fairseq-generate and -interactive pass a task, fairseq-validate and our commands do not."""
     message = MESSAGE.format(other)
     task = trainer_of(other).task
     with pytest.raises(InputError, match=f"^{message}"):
@@ -76,8 +76,8 @@ def test_generation_refuses_another(checkpoint, other):
         load_model(checkpoint, other)
 
 
-@pytest.mark.parametrize("fresh", [False, True])  # --finetune-from-model is the latter
-def test_training_refuses_another(checkpoint, other, fresh):
+@pytest.mark.parametrize("fresh", [False, True])  # True: --finetune-from-model
+def test_training_refuses_another_dictionary(checkpoint, other, fresh):
     trainer = trainer_of(other)
     before = {name: value.clone() for name, value in trainer.model.state_dict().items()}
     with pytest.raises(InputError, match=f"^{MESSAGE.format(other)}"):
@@ -86,7 +86,7 @@ def test_training_refuses_another(checkpoint, other, fresh):
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 
-def test_older_checkpoints_do_not_tell(old, other):
+def test_older_checkpoints_have_no_fingerprint(old, other):
     load_model(old, other)
     assert trainer_of(other).load_checkpoint(str(old)) is not None
 

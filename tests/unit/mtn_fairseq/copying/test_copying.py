@@ -1,4 +1,4 @@
-"""Copying words of the session: the mixture, and what must not matter for it."""
+"""Copying words of the session: the mixture and its invariances."""
 
 import copy
 import random
@@ -64,7 +64,7 @@ in_half_precision = pytest.mark.skipif(
 
 
 def with_unknown_words(sessions, seed=1, share=0.4):
-    """Some words of each session are of those that the dictionary does not have."""
+    """Replace some words of each session by out-of-vocabulary words."""
     rng = random.Random(seed)
 
     def change(token):
@@ -120,7 +120,7 @@ def test_columns_by_hand():
 
 
 def test_columns_stay_while_a_session_grows():
-    """So a word keeps its column in all prefixes, which whole sessions rely on."""
+    """A word keeps its column in all prefixes, as training on whole sessions requires."""
     for session in unknown_sessions(1, 20, least=3):
         source = torch.tensor([flat(session)])
         whole = COLUMNS.of(source)
@@ -135,7 +135,7 @@ def test_more_unknown_words_than_slots():
 
 
 def one_session(columns, dtype=torch.float):
-    """(1, Q, L) -> what can be copied of one session, with random codes"""
+    """Columns (1, Q, L) -> the `Copyable` of one session, with random codes"""
     _, queries, length = columns.shape
     codes = torch.randn(1, queries, length, 8, dtype=dtype)
     parts = torch.ones(1, 1, queries, queries, dtype=torch.bool).tril()
@@ -146,7 +146,7 @@ def one_session(columns, dtype=torch.float):
 
 
 def slow_choice(pointer, feature, queries, level):
-    """P(query) of the queries of one unit, from the top down: (code of its end, its rank, words)"""
+    """P(query) of each query (code of its end, rank, words) of a unit, from the top down"""
     if level == 1:
         return [1.0 for _ in queries]
     if pointer.which_query is None:
@@ -174,11 +174,11 @@ def slow_choice(pointer, feature, queries, level):
 
 
 def slow_distribution(model, session, target):
-    """P(word) of each target position, as a dictionary, straight from the formula."""
+    """P(word) of each target position, as a dictionary, computed by the formula."""
     source, lengths = batch([session])
     encoder_out = encoder_out_of(model, source, lengths)
     features = model.decoder(torch.tensor([target]), encoder_out, features_only=True)[0][0]
-    codes, words = (part[0] for part in encoder_out["copyable"][:2])  # a row a query
+    codes, words = (part[0] for part in encoder_out["copyable"][:2])  # one row per query
     pointer = model.decoder.pointer
     size = pointer.word_key.out_features
     queries = []
@@ -275,8 +275,8 @@ def test_gradients_of_the_fast_mixture(seed, rows, places):
 
 
 @in_half_precision
-def test_gradients_in_half_precision_are_numbers():
-    """A place without a word has no share, whose logarithm in half precision would be infinite."""
+def test_gradients_in_half_precision_are_finite():
+    """Without a word the share is 0, and its logarithm in half precision would be infinite."""
     columns = torch.tensor([[[10, 11, NO_COLUMN]]])
     pointer = Pointer(8, 8, levels=2).half()
     source = one_session(columns, dtype=torch.half)
@@ -290,7 +290,7 @@ def test_gradients_in_half_precision_are_numbers():
 
 
 def test_nothing_to_copy(model):
-    """Old data have bare `<unk>`: then all is generated, and one session is not another."""
+    """Old data have `<unk>` without a spelling: then all words of those sessions are generated."""
     bare = [make([[UNK, UNK], [UNK]], [Q]), make([[UNK]], []), make([[X, W]], [])]
     prev = targets(4, 3)
     found = logits(model, bare, prev).exp()
@@ -304,7 +304,7 @@ def test_nothing_to_copy(model):
 @in_half_precision
 @pytest.mark.parametrize("levels", [1, 2])
 def test_nothing_to_copy_in_any_precision(levels):
-    """As with --amp; and however much the gate would like to copy."""
+    """As with --amp, and with a gate that strongly prefers copying."""
     nothing = torch.full((1, 1, 3), NO_COLUMN)
     pointer = Pointer(8, 8, levels)
     with torch.no_grad():
@@ -321,7 +321,7 @@ def test_nothing_to_copy_in_any_precision(levels):
             assert all(bool(part.grad.isfinite().all()) for part in pointer.parameters())
 
 
-def test_a_target_before_all_words_copies_none():
+def test_a_target_before_all_words_copies_nothing():
     columns = torch.tensor([[[NO_COLUMN, NO_COLUMN], [10, 11]]])
     pointer = Pointer(8, 8, levels=2)
     newest = torch.tensor([[0, 1]])
@@ -366,7 +366,7 @@ def test_padding_and_batch_mates(model, left_pad):
 
 
 def test_names_of_unknown_words_do_not_matter(model):
-    """But which of them are the same does."""
+    """Only which of them are equal matters."""
     sessions, prev = unknown_sessions(7, 8, least=2), targets(8, 8)
     renamed = [
         [[token + 5 if token >= UNKNOWN_WORDS else token for token in query] for query in session]
@@ -396,7 +396,7 @@ def test_narrow_hypotheses_are_fairseqs(model, beam, options):
     for ends in (1, 4):
         asked = restless(model, ends=ends)
         with torch.no_grad():
-            asked.decoder.pointer.gate.bias.sub_(4)  # copies more often than not
+            asked.decoder.pointer.gate.bias.sub_(4)  # mostly copies
         sessions = unknown_sessions(beam, 6)
         found, expected = (
             answers(kind, asked, sessions, beam_size=beam, **options)
@@ -410,12 +410,12 @@ def test_narrow_hypotheses_are_fairseqs(model, beam, options):
 @in_half_precision
 @pytest.mark.parametrize("dtype", [torch.half, torch.bfloat16])
 def test_narrow_hypotheses_in_half_precision(model, dtype):
-    """The mixture itself is of single precision, in both."""
+    """Both compute the mixture in single precision."""
     asked = restless(model, ends=3).to(dtype)
     with torch.no_grad():
         asked.decoder.pointer.gate.bias.sub_(4)
-    sessions = unknown_sessions(8, 8)  # without exact ties, which either may order its way
-    # Alone: a model's own numbers in half precision depend on how many sessions it is given.
+    sessions = unknown_sessions(8, 8)  # without exact ties, whose order may differ
+    # One by one: in half precision, the outputs of a model depend on the batch size.
     for session in sessions:
         found, expected = (
             answers(kind, asked, [session], beam_size=1)
@@ -426,7 +426,7 @@ def test_narrow_hypotheses_in_half_precision(model, dtype):
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_whole_sessions_are_their_pairs(hierarchy, smoothing):
-    """Loss and gradients; a word that is typed later cannot be copied yet."""
+    """Loss and gradients; words of later queries cannot be copied."""
     model = without_dropout(hierarchy)
     rng = random.Random(11)
     pairs = []

@@ -28,7 +28,7 @@ from mtn_fairseq.criterions.entropy_regularized_cross_entropy import (
     entropy_regularized_nll_loss,
 )
 
-# fairseq's decoder, in a target with padding: its own two masks are of two types.
+# With padded targets, the two masks of fairseq's decoder have different types.
 pytestmark = pytest.mark.filterwarnings("ignore:Support for mismatched key_padding_mask")
 
 LN2 = math.log(2)
@@ -64,8 +64,8 @@ def test_worked_by_hand():
 def test_smoothing_worked_by_hand():
     """Smoothing 0.2 over three words: 0.2 / 2 for each of the two others, 0.8 for the right one.
 
-    (1/2, 1/4, 1/4), right: the first. 0.8 · 1 + 0.1 · 2 + 0.1 · 2 = 1.2; less 0.1 · 3/2: 1.05. What
-    is smoothed is the target only: the entropy is that of the distribution as it is.
+    (1/2, 1/4, 1/4), right: the first. 0.8 · 1 + 0.1 · 2 + 0.1 · 2 = 1.2; less 0.1 · 3/2: 1.05. Only
+    the target is smoothed; the entropy is that of the output distribution.
     """
     found = loss(log_probabilities([1 / 2, 1 / 4, 1 / 4]), [0], weight=0.1, smoothing=0.2)
     assert found.nll.item() == pytest.approx(LN2)
@@ -85,7 +85,7 @@ def test_flatter_is_cheaper_at_the_same_cross_entropy():
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_padding_counts_for_nothing(smoothing):
-    """Neither for the cross entropy nor for the entropy; wherever it stands, however unsure."""
+    """Neither for cross entropy nor for entropy, at any position and for any distribution."""
     torch.manual_seed(1)
     lprobs = torch.randn(4, 7, dtype=torch.float64).log_softmax(1)
     unsure = torch.full((1, 7), 1 / 7, dtype=torch.float64).log()
@@ -98,7 +98,7 @@ def test_padding_counts_for_nothing(smoothing):
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_gradient(smoothing):
-    """By finite differences, in the logits; a padded position gets none."""
+    """Compared with finite differences of the logits; zero at padding."""
     torch.manual_seed(2)
     logits = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
 
@@ -127,8 +127,8 @@ class Task:
     target_dictionary = DICTIONARY
 
 
-class Says(BaseFairseqModel):
-    """A model that gives fixed log-probabilities, (B, T, V)."""
+class FixedOutput(BaseFairseqModel):
+    """A model that returns fixed log probabilities (B, T, V)."""
 
     def __init__(self, lprobs):
         super().__init__()
@@ -148,7 +148,7 @@ def criterion(weight=0.1, smoothing=0.0, sentence_avg=False, **others):
 
 
 def spread(**probabilities):
-    """A distribution over the dictionary: words by name; all else has next to nothing."""
+    """A distribution over the dictionary: probabilities by word, almost 0 for other words."""
     row = torch.full((len(DICTIONARY),), 1e-30, dtype=torch.float64)
     for word, probability in probabilities.items():
         row[DICTIONARY.index(word)] = probability
@@ -167,7 +167,7 @@ def reduced(*logging_outputs):
 
 
 def test_logging_worked_by_hand():
-    """One session of three tokens, one of one and two paddings; in bits.
+    """A target of three tokens, and one of one token and two paddings; in bits.
 
     | distribution          | target | cross entropy | entropy |
     |-----------------------|--------|---------------|---------|
@@ -181,7 +181,7 @@ def test_logging_worked_by_hand():
     three = spread(w0=1 / 2, w1=1 / 4, w2=1 / 4)
     two = spread(w0=1 / 2, w1=1 / 2)
     four = spread(w0=1 / 4, w1=1 / 4, w2=1 / 4, w3=1 / 4)
-    model = Says(torch.stack([torch.stack([three, four, two]), torch.stack([four] * 3)]))
+    model = FixedOutput(torch.stack([torch.stack([three, four, two]), torch.stack([four] * 3)]))
     sample = sample_of([[W, W + 1, W + 1], [W + 3, PAD, PAD]])
     total, sample_size, logged = criterion()(model, sample)
     assert sample_size == 4
@@ -195,7 +195,7 @@ def test_logging_worked_by_hand():
 
 
 def test_batches_count_by_their_tokens():
-    """Three tokens at 2 bits and one at 0 are 1.5 bits a token, not 1."""
+    """Three tokens at 2 bits and one at 0 are 1.5 bits per token, not 1."""
     many = {"loss": 1, "nll_loss": 1, "entropy": torch.tensor(6 * LN2), "ntokens": 3}
     few = {"loss": 1, "nll_loss": 1, "entropy": torch.tensor(0.0), "ntokens": 1}
     logged = [{**log, "sample_size": log["ntokens"], "nsentences": 1} for log in (many, few)]
@@ -204,7 +204,7 @@ def test_batches_count_by_their_tokens():
 
 
 def test_average_by_sentence():
-    model = Says(spread(w0=1 / 2, w1=1 / 2).repeat(2, 3, 1))
+    model = FixedOutput(spread(w0=1 / 2, w1=1 / 2).repeat(2, 3, 1))
     sample = sample_of([[W, W, W], [W, PAD, PAD]])
     assert criterion(sentence_avg=True)(model, sample)[1] == 2
     assert criterion(sentence_avg=False)(model, sample)[1] == 4
@@ -233,8 +233,8 @@ MODELS = ["2-level", "3-level", "transformer", "mnsrf", "seq2seq"]
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_without_weight_it_is_fairseqs_own(name, smoothing):
-    """Loss, sample size and all that is logged; and the same gradients."""
+def test_with_weight_0_it_equals_fairseqs_criterion(name, smoothing):
+    """The same loss, sample size, logging output and gradients."""
     model, sample = build(*ALL_MODELS[name])[1], training_sample()
     ours = criterion(weight=0.0, smoothing=smoothing, report_accuracy=True)
     fairseqs = LabelSmoothedCrossEntropyCriterion(Task, False, smoothing, report_accuracy=True)
@@ -257,8 +257,8 @@ def test_without_weight_it_is_fairseqs_own(name, smoothing):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_weight_takes_the_entropy_off(name):
-    """From a softmax of its own over the model's logits, at the real positions only."""
+def test_the_weighted_entropy_is_subtracted(name):
+    """Computed with a separate softmax over the model's logits at real positions."""
     model, sample = build(*ALL_MODELS[name])[1], training_sample()
     with torch.no_grad():
         logits = model(**sample["net_input"])[0]

@@ -38,7 +38,7 @@ def test_as_many_as_fit(tokens, max_tokens, max_examples):
     for batch, following in zip(batches, [*batches[1:], None]):
         assert 0 < len(batch) <= (max_examples or len(tokens))
         assert tokens[batch].sum() <= (max_tokens or np.inf)
-        if following is not None:  # one more would not have fitted
+        if following is not None:  # one more would not fit
             full = max_tokens and tokens[batch].sum() + tokens[following[0]] > max_tokens
             assert full or len(batch) == max_examples
 
@@ -103,7 +103,7 @@ def test_where_padding_costs_nothing(arch, flags, expected):
 
 
 def batches_of(arch, flags, data, **limits):
-    """A dataset as it is trained on, and the batches of an epoch."""
+    """The training data set and the batches of an epoch."""
     args = parse(arch, flags)
     task = tasks.setup_task(args)
     task.build_model(args)
@@ -115,7 +115,7 @@ def batches_of(arch, flags, data, **limits):
 
 
 def lines_seen(dataset, batches):
-    """The pairs that are learned from, by their lines in the data."""
+    """The lines of all pairs in the batches."""
     examples = np.concatenate(batches)
     if not isinstance(dataset, WholeSessionDataset):
         return sorted(examples.tolist())
@@ -126,7 +126,7 @@ def lines_seen(dataset, batches):
 @pytest.mark.parametrize("way", ["alike", "random", "by-queries"])
 @pytest.mark.parametrize("arch", ["mtn", "hlstm"])
 def test_whole_sessions_and_pairs_are_the_same_data(arch, way, max_tokens):
-    """Whatever fits into a batch as a pair is learned from; its session need not fit."""
+    """Every pair that fits into a batch is used, even if its session does not fit."""
     data = random_data(3, sessions=30, with_history=True)
     limits = {"max_tokens": max_tokens, "max_positions": (max_tokens, min(max_tokens, 5))}
     seen = {}
@@ -169,13 +169,13 @@ def test_pairs_too_large_for_a_batch_are_validated_alone():
 
 
 @pytest.mark.parametrize("arch", ["mtn", "hlstm", "transformer_session"])
-def test_batches_of_as_many_queries(arch):
+def test_batches_with_equal_numbers_of_queries(arch):
     data = random_data(5, sessions=60)
     dataset, batches = batches_of(arch, "--train-batches by-queries", data, max_tokens=80)
     assert lines_seen(dataset, batches) == list(range(len(data)))
     whole = isinstance(dataset, WholeSessionDataset)
     queries = dataset.queries if whole else dataset.src.shapes.queries
     assert all(len(set(queries[batch])) == 1 for batch in batches)
-    assert len(batches) > len(set(queries))  # more than one of a kind: drawn at random
+    assert len(batches) > len(set(queries))  # several per number of queries, drawn at random
     longest = dataset.longest_query if whole else dataset.src.shapes.longest[:, 0]
     assert max(len(set(longest[batch])) for batch in batches) > 2

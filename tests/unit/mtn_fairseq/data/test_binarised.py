@@ -1,4 +1,4 @@
-"""Damaged binarised files: one line with the file and the remedy, whatever the damage."""
+"""Damaged binarised files give a one-line error with the file and the remedy."""
 
 import random
 import shutil
@@ -41,7 +41,7 @@ def load(folder, dictionary, impl=None):
 
 @pytest.fixture(params=["mmap", "cached"])
 def files(request, tmp_path, dictionary):
-    """Those of the sessions, whole."""
+    """The intact files of the sessions."""
     write(tmp_path, dictionary, kind=request.param)
     source, _ = load(tmp_path, dictionary)
     assert len(source) == len(LINES)
@@ -77,7 +77,7 @@ def test_every_flipped_bit_of_an_index_is_found(files, dictionary):
 
 
 def test_a_flipped_bit_of_data_is_found_or_is_another_word(files, dictionary):
-    """Never a traceback, in whatever is read of the lines later, nor a line without its end."""
+    """Reading the lines never gives a traceback, or a line without `</s>`."""
     path = files["bin"]
     whole = path.read_bytes()
     found = 0
@@ -117,7 +117,7 @@ def test_lines_of_a_larger_dictionary(files, dictionary):
 
 
 def test_symbols_within_a_line(tmp_path, dictionary):
-    """Stock fairseq-preprocess makes them of text that has `<pad>`."""
+    """Stock fairseq-preprocess creates them from text that contains `<pad>`."""
     for symbol in ("<s>", "<pad>", "</s>"):
         write(tmp_path, dictionary)
         path = str(tmp_path / f"{PREFIX}.session")
@@ -165,7 +165,7 @@ def test_half_of_the_files(files, dictionary):
         ("c3", False),  # half a character
         ("a9", False),
         ("6", False),
-        ("20", False),  # a space would cut the word
+        ("20", False),  # a space would split the word
         ("0a", False),
     ],
 )
@@ -180,7 +180,7 @@ def test_what_is_spelled(letters, good):
         assert not is_well_spelled(line, 20, unk=3)  # a known word before it
 
 
-def test_a_character_across_two_words_is_no_character():
+def test_a_character_cannot_span_two_words():
     line = np.array([3, 20 + 0xC, 20 + 3, 3, 20 + 0xA, 20 + 9, 2])
     assert not is_well_spelled(line, 20, unk=3)
 

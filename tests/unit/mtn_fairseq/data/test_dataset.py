@@ -1,4 +1,4 @@
-"""Batches of pairs: by hand, complete, with little padding; what is cut is counted."""
+"""Batches of pairs: by hand, complete, with little padding; truncation is counted."""
 
 import random
 
@@ -115,14 +115,14 @@ def test_every_line_comes_out_once(count, limits, multiple):
 
 
 def padding_share(pairs, batches):
-    """Of the flat sources, and of the queries as rows, which is what an MTN computes on."""
+    """Of the flat sources, and of the queries as rows, which an MTN computes on."""
     tokens, queries, longest, _ = pairs.src.shapes
     as_flat = sum(len(batch) * tokens[batch].max() for batch in batches)
     as_rows = sum(queries[batch].sum() * longest[batch, 0].max() for batch in batches)
     return 1 - tokens.sum() / as_flat, 1 - tokens.sum() / as_rows
 
 
-def test_like_shapes_are_batched_together():
+def test_similar_shapes_are_batched_together():
     pairs = dataset(*random_pairs(2, 400))
     ordered = pairs.batch_by_size(pairs.ordered_indices(), max_sentences=16)
     at_random = np.random.RandomState(3).permutation(400)
@@ -135,7 +135,7 @@ def test_like_shapes_are_batched_together():
 
 
 def test_order_by_hand():
-    """By the longest query, then the number of queries; else as they stand."""
+    """By the longest query, then by the number of queries; otherwise in the given order."""
     lines = [
         [A, Q, B, Q, C, EOS],  # longest 2, 3 queries
         [A, B, EOS],  # longest 3, 1 query
@@ -200,7 +200,7 @@ def test_truncation_to_all_tokens(caplog):
     assert lines.sizes.tolist() == [5, 2]
 
 
-def test_nothing_is_said_when_all_fit(caplog):
+def test_nothing_is_logged_if_all_lines_fit(caplog):
     lines = source(TOO_LARGE)
     assert not caplog.text
     assert [lines[i].tolist() for i in range(4)] == TOO_LARGE
@@ -217,7 +217,7 @@ def test_more_levels_than_sizes():
         source([[A, EOS], [A, SESSION, B, EOS]], sizes=(6, 6))
 
 
-# --- nothing to learn from ------------------------------------------------------------------------
+# --- empty queries --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -250,8 +250,8 @@ def test_many_lines_are_measured_in_pieces(monkeypatch):
         assert (found == expected).all()
 
 
-def test_typed_lines_are_numbered_through():
-    """fairseq-interactive hands over one buffer at a time."""
+def test_line_numbers_continue_across_buffers():
+    """fairseq-interactive passes one buffer at a time."""
     task, _ = build("mtn", SMALL)
     task.build_dataset_for_inference([torch.tensor([A, EOS])] * 2, [2, 2])
     with pytest.raises(InputError, match=r"^input:4: no query"):
@@ -259,7 +259,7 @@ def test_typed_lines_are_numbered_through():
 
 
 def test_sources_fit_the_model_when_flags_are_not_repeated():
-    """At generation the task has its defaults until it meets the model."""
+    """At generation the task has default sizes until it has built the model."""
     task, _ = build("mtn", SMALL)
     short = parse("mtn", f"{SMALL} --max-source-positions 5 --level-sizes 4,4,4,4")
     task.build_model(convert_namespace_to_omegaconf(short).model)

@@ -1,4 +1,4 @@
-"""The dictionary of session data: separators in fixed places, words counted once a query."""
+"""The dictionary of session data: fixed separators, words counted once per query."""
 
 import pytest
 from fairseq.binarizer import FileBinarizer, VocabularyDatasetBinarizer
@@ -21,7 +21,7 @@ from mtn_preprocess.text.text_settings import (
 
 
 def write(folder, sessions, queries, whole=None):
-    """Text files of a training split; the paths of those that fairseq-preprocess passes on."""
+    """Write a training split as text; returns the paths that fairseq-preprocess passes."""
     (folder / "train.session").write_text("\n".join(sessions) + "\n", encoding="utf-8")
     (folder / "train.next").write_text("\n".join(queries) + "\n", encoding="utf-8")
     if whole is not None:
@@ -63,13 +63,13 @@ def test_a_saved_dictionary_is_read_by_any_task(files, tmp_path, threshold, padd
     assert len(loaded) % padding_factor == 0
 
 
-def test_words_are_counted_once_a_query(files):
-    """From `train.whole`: in the pairs `a` stands five times, in the sessions twice."""
+def test_words_are_counted_once_per_query(files):
+    """From `train.whole`: `a` occurs five times in the pairs, twice in the sessions."""
     dictionary = make(files)
     counts = dict(zip(dictionary.symbols, dictionary.count))
     assert {word: counts[word] for word in "abcd"} == {"a": 2, "b": 1, "c": 1, "d": 3}
     assert counts["<q>"] == 4
-    assert dictionary.symbols[6:] == ["d", "a", "b", "c"]  # the commonest first, then by name
+    assert dictionary.symbols[6:] == ["d", "a", "b", "c"]  # most frequent first, then by name
 
 
 def test_threshold_and_nwords(files):
@@ -77,7 +77,7 @@ def test_threshold_and_nwords(files):
     assert make(files, nwords=7).symbols[6:] == ["d"]
 
 
-def test_without_whole_sessions_prefixes_are_counted_and_it_says_so(tmp_path, caplog):
+def test_without_whole_sessions_prefixes_are_counted_with_a_warning(tmp_path, caplog):
     files = write(tmp_path, ["a", "a <q> b"], ["b", "c"])
     dictionary = make(files)
     assert dictionary.count[dictionary.index("a")] == 2
@@ -86,7 +86,7 @@ def test_without_whole_sessions_prefixes_are_counted_and_it_says_so(tmp_path, ca
 
 
 def test_higher_separators_are_kept(tmp_path):
-    """However rare they are, and in the order of their levels whatever their indices."""
+    """Even if they are rare, and in the order of their levels, not of their indices."""
     history = "a a <q> a <unit4> a <q> b <session> a <unit3> a"
     files = write(tmp_path, [history], ["a"], [history])
     dictionary = make(files, threshold=5)
@@ -106,7 +106,7 @@ def test_escaped_words_are_words(tmp_path):
     files = write(tmp_path, ["\\<q> \\<unk>"], ["\\</s>"], ["\\<q> \\<unk> <q> \\</s>"])
     dictionary = make(files)
     assert dictionary.symbols[4:] == ["<q>", "<session>", "\\</s>", "\\<q>", "\\<unk>"]
-    assert dictionary.count[dictionary.unk()] == 1  # what it starts with
+    assert dictionary.count[dictionary.unk()] == 1  # its initial count
 
 
 def test_it_is_what_the_task_builds(files):
@@ -171,7 +171,7 @@ def test_an_empty_test_set_is_refused(files, tmp_path):
 
 @pytest.mark.parametrize("symbol", [*Dictionary().symbols, "madeupword0000", "\ufeff\0<pad>"])
 def test_no_word_of_a_line_becomes_a_symbol(symbol):
-    """Whoever encodes it: it is a word like others."""
+    """It is an ordinary word, whichever command encodes it."""
     dictionary = SessionDictionary()
     for word in ("<q>", "w1", "madeupword0000"):
         dictionary.add_symbol(word)
@@ -180,14 +180,14 @@ def test_no_word_of_a_line_becomes_a_symbol(symbol):
     digits = [7 + int(digit, 16) for digit in escaped.encode().hex()]
     assert line == [5, 3, *digits, 4, 5, 2]
     word = dictionary.encode_line(symbol, add_if_not_exist=False, append_eos=False)
-    assert word.tolist() == [3]  # to be generated
+    assert word.tolist() == [3]  # a word to be generated
     dictionary.add_symbol(r"\<pad>")
     assert dictionary.encode_line("<pad>", add_if_not_exist=False).tolist() == [7, 2]
 
 
 @pytest.mark.parametrize("symbol", ["<session>", "<unit3>", "<unit4>"])
 def test_a_separator_that_the_dictionary_lacks_is_a_word(symbol):
-    """In what is typed; `<unit4>` separates nothing where there is no `<unit3>`."""
+    """In typed text; `<unit4>` is no separator without `<unit3>`."""
     dictionary = with_separators("<q>", "w1", "<unit4>")
     line = dictionary.encode_line(f"w1 {symbol} <q> w1", add_if_not_exist=False).tolist()
     digits = [7 + int(digit, 16) for digit in f"\\{symbol}".encode().hex()]
@@ -231,7 +231,7 @@ def binarise_file(path, dictionary, output):
     ],
 )
 def test_text_is_checked_wherever_it_is_binarised(tmp_path, text, message):
-    """With --srcdict too, and in another folder than the training text."""
+    """Also with --srcdict, and in another folder than the training text."""
     path = tmp_path / "test.session"
     path.write_text(text, encoding="utf-8")
 
@@ -241,19 +241,19 @@ def test_text_is_checked_wherever_it_is_binarised(tmp_path, text, message):
     with pytest.raises(InputError, match=message):
         binarise(with_separators("<q>", "<session>", "<unit4>"))
     assert not list(tmp_path.glob("out*"))
-    binarise(Dictionary())  # other tasks know for themselves
+    binarise(Dictionary())  # text of other tasks is not checked
 
 
 # --- settings of the text -------------------------------------------------------------------------
 
 
 def test_the_settings_of_the_text_are_saved_beside_it(files, tmp_path):
-    """And go along with --srcdict."""
+    """They are copied with --srcdict, too."""
     data, more = tmp_path / "data", tmp_path / "more"
     for folder in (data, more):
         folder.mkdir()
     make(files).save(str(data / "dict.session.txt"))
-    assert read_settings(data) is None  # of other makers
+    assert read_settings(data) is None  # not written by mtn-prepare
     write_settings(tmp_path, TextSettings(SYMBOLS, True))
     make(files).save(str(data / "dict.session.txt"))
     assert read_settings(data) == TextSettings(SYMBOLS, True)
@@ -314,12 +314,12 @@ def test_a_bad_file_is_refused(tmp_path, content, message):
 
 
 def test_a_missing_file_is_refused(tmp_path):
-    """As --srcdict of fairseq-preprocess."""
+    """Such as --srcdict of fairseq-preprocess."""
     with pytest.raises(InputError, match=r"none\.txt: no such file; .*fairseq-preprocess"):
         SessionToQueryTask.load_dictionary(str(tmp_path / "none.txt"))
 
 
-def test_files_that_fairseq_reads_are_read_alike(tmp_path):
+def test_valid_files_are_read_as_fairseq_reads_them(tmp_path):
     path = tmp_path / "dict.session.txt"
     path.write_bytes(b"<q> 0\r\na 5 \n#a 3\na 7 #fairseq:overwrite\nb -1")
     loaded = SessionDictionary.load(str(path))

@@ -1,4 +1,4 @@
-"""Many lines at once are what they are one by one."""
+"""Many lines at once equal the lines one by one."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from mtn_fairseq.data.whole_sessions import find_sessions
 
 
 def binarised(path, lines, words):
-    """As fairseq-preprocess writes them; the more words, the wider each."""
+    """Write lines as fairseq-preprocess does; with more words, tokens are wider."""
     builder = indexed_dataset.make_builder(f"{path}.bin", "mmap", words)
     for line in lines:
         builder.add_item(torch.tensor(line))
@@ -34,7 +34,7 @@ def test_of_a_file(tmp_path, words, start, stop):
 
 @pytest.mark.parametrize("kind", ["mmap", "lazy", "cached"])
 def test_every_kind_of_file_can_be_read(tmp_path, kind):
-    """`--dataset-impl`: one of them reads nothing that it was not told of before."""
+    """Each `--dataset-impl`, of which one can only read lines that were prefetched."""
     lines = [[5, 2], [9, 7, 2]]
     for side in ("session", "next"):
         path = tmp_path / f"train.session-next.{side}"

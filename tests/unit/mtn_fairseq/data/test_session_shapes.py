@@ -1,4 +1,4 @@
-"""Sizes of sessions, and cutting those that are too large: by hand, and against the obvious way."""
+"""Sizes of sessions, and truncation: by hand, and compared with a slow implementation."""
 
 import numpy as np
 import pytest
@@ -59,11 +59,11 @@ def test_measure_nothing():
     assert shapes.longest.shape == (0, 3)
 
 
-# --- against the slow and obvious way -------------------------------------------------------------
+# --- compared with a slow implementation ----------------------------------------------------------
 
 
 def split(line, ends):
-    """Cut a list behind each element that is in `ends`."""
+    """Split a list after each element that is in `ends`."""
     units = [[]]
     for i, token in enumerate(line):
         units[-1].append(token)
@@ -82,7 +82,7 @@ def slow_shape(line, separators):
 
 @st.composite
 def lines(draw, levels=4):
-    """A line of up to so many levels, no query empty."""
+    """A line of at most `levels` levels, without empty queries."""
     ends = (
         draw(st.lists(st.sampled_from(SEPARATORS[: levels - 1]), max_size=7)) if levels > 1 else []
     )
@@ -93,7 +93,7 @@ def lines(draw, levels=4):
 
 
 @given(st.lists(lines(), max_size=6), st.integers(1, 3))
-def test_measure_equals_the_slow_way(some_lines, levels):
+def test_measure_equals_the_slow_implementation(some_lines, levels):
     separators = SEPARATORS[:levels]
     shapes = measure(arrays(*some_lines), separators)
     assert shapes.tokens.tolist() == [len(line) for line in some_lines]
@@ -110,14 +110,14 @@ def test_measure_equals_the_slow_way(some_lines, levels):
     [
         ([9, 9, 9], 99, HISTORY),
         ([3, 3, 2], 12, HISTORY),  # just fits
-        # Two queries a session: the oldest one of the second session goes.
+        # Two queries per session: the oldest query of the second session is dropped.
         ([9, 2, 9], 99, [A, B, Q, C, SESSION, F, Q, G, EOS]),
         ([9, 1, 9], 99, [C, SESSION, G, EOS]),
-        # One session: the first goes whole.
+        # One session: the first session is dropped.
         ([9, 9, 1], 99, [D, E, Q, F, Q, G, EOS]),
-        # Two tokens a query, its end counted: the first word stays.
+        # Two tokens per query, including its end: the first word stays.
         ([2, 9, 9], 99, [A, Q, C, SESSION, D, Q, F, Q, G, EOS]),
-        # Eleven tokens in all: whole queries go, the oldest first.
+        # Eleven tokens in all: whole queries are dropped, oldest first.
         ([9, 9, 9], 11, [C, SESSION, D, E, Q, F, Q, G, EOS]),
         ([9, 9, 9], 8, [D, E, Q, F, Q, G, EOS]),
         ([9, 9, 9], 2, [G, EOS]),
@@ -153,7 +153,7 @@ sizes_and_tokens = st.tuples(
 
 
 @given(levels_and_lines, sizes_and_tokens)
-def test_fit_keeps_what_it_promises(levels_and_line, limits):
+def test_fit_keeps_its_invariants(levels_and_line, limits):
     (levels, line), (sizes, max_tokens) = levels_and_line, limits
     separators, sizes = SEPARATORS[: levels - 1], sizes[:levels]
     fitted = fit(line, separators, sizes, max_tokens)
@@ -162,10 +162,10 @@ def test_fit_keeps_what_it_promises(levels_and_line, limits):
     assert all(found <= size for found, size in zip(slow_shape(fitted, separators), sizes))
     assert fit(fitted, separators, sizes, max_tokens) == fitted
     before, after = split(line, separators), split(fitted, separators)
-    # The query in progress stays, short of its last words if it is too long by itself.
+    # The newest query stays; it only loses its last words if it is too long by itself.
     room = min(sizes[0], max_tokens)
     assert after[-1] == cut(before[-1], room)
-    # What remains are old queries in their order, none cut but to the size of a query.
+    # Older queries keep their order, and are cut only to the maximum size of a query.
     remaining = iter([cut(query, sizes[0]) for query in before])
     assert all(query in remaining for query in after[:-1])
     if len(line) <= max_tokens and all(
@@ -176,7 +176,7 @@ def test_fit_keeps_what_it_promises(levels_and_line, limits):
 
 @given(lines(levels=2), sizes_and_tokens)
 def test_fit_keeps_the_newest_queries(line, limits):
-    """In plain sessions: the newest, without a gap, and as many as there is room for."""
+    """In plain sessions: the newest queries, without a gap, as many as fit."""
     (tokens, queries, *_), max_tokens = limits
     after = split(fit(line, [Q], [tokens, queries], max_tokens), [Q])
     newest = [cut(query, tokens) for query in split(line, [Q])][-queries:]

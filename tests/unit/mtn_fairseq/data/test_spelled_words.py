@@ -1,4 +1,4 @@
-"""Unknown words survive binarisation, and a model that does not copy never hears of them."""
+"""Unknown words survive binarisation; a model that does not copy reads `<unk>`."""
 
 import tracemalloc
 
@@ -82,7 +82,7 @@ def test_equal_words_have_equal_indices_learned_or_not(one, other):
                 assert (text == other_text) == (index == other_index)
 
 
-def test_the_end_of_learning():
+def test_learned_words_are_forgotten_at_the_limit():
     words = UnknownWords()
     words.learn("a")
     shown = words.index("a")
@@ -110,14 +110,14 @@ def test_long_words_are_forgotten_sooner():
 
 
 @pytest.mark.parametrize("letter, most", [("x", MAX_LENGTH), ("é", MAX_LENGTH // 2)])
-def test_a_very_long_word_has_no_letters(letter, most):
+def test_a_very_long_word_is_not_spelled_out(letter, most):
     made = dictionary()
     assert len(encode(f"red {letter * most} car", made)) == 4 + 2 * MAX_LENGTH
     assert encode(f"red {letter * (most + 1)} car", made).tolist() == [6, 3, 7, 2]
 
 
-def test_what_is_spelled_fits_into_the_files_of_fairseq(tmp_path):
-    """With the largest dictionary that fairseq writes in two bytes a token."""
+def test_spelled_words_fit_into_fairseqs_files(tmp_path):
+    """With the largest dictionary that fairseq writes in two bytes per token."""
     made = dictionary()
     while len(made) < 65_499:
         made.add_symbol(f"w{len(made)}")

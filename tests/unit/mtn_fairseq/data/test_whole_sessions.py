@@ -48,7 +48,7 @@ def test_sessions_by_hand():
 
 
 def test_lines_that_only_look_like_a_session_stay_apart():
-    """Sizes fit, words do not; and a chain whose beginning is missing starts where it starts."""
+    """Sizes match, words do not; and a chain without its beginning starts at its first line."""
     other_words = [([A, EOS], [B, EOS]), ([A, Q, C, EOS], [D, EOS])]
     other_start = [([A, EOS], [B, EOS]), ([C, Q, B, EOS], [D, EOS])]
     not_a_query = [([A, EOS], [B, EOS]), ([A, SESSION, B, EOS], [D, EOS])]
@@ -67,20 +67,20 @@ def test_sources_that_lost_their_own_queries_stand_alone():
     assert whole.first.tolist() == [0, 3]
 
 
-def test_sources_that_lost_the_same_history_go_together():
+def test_sources_that_lost_the_same_history_stay_together():
     history = [A, Q, B, SESSION, C, SESSION]
     pairs = unrolled([[A], [B], [C]]) + unrolled([[B], [C], [D]], history)
     for sessions, kept in ((1, []), (2, [C, SESSION]), (3, history)):
         whole = WholeSessionDataset(pairs_dataset(pairs, sizes=(6, 6, sessions, 3)))
         assert whole.first.tolist() == [0, 2]
         assert whole[1]["source"].tolist() == [*kept, B, Q, C, EOS]
-    # Of three queries per session, the second source keeps all of its own, and the third does not.
+    # With three queries per session, the second source keeps its session, the third does not.
     long = unrolled([[A], [B], [C], [D], [A, B]], history)
     whole = WholeSessionDataset(pairs_dataset(long, sizes=(6, 3, 1, 3)))
     assert whole.first.tolist() == [0, 3]
 
 
-def test_sessions_with_a_part_that_is_too_long_are_told_apart():
+def test_sessions_with_a_part_that_is_too_long_are_filtered():
     """Sources of 5 and 2 tokens, longest targets of 3 and 2."""
     whole = WholeSessionDataset(pairs_dataset(unrolled([[A], [B, C], [D]]) + unrolled([[D], [A]])))
     assert [whole.size(0), whole.size(1)] == [(5, 3), (2, 2)]
@@ -173,16 +173,16 @@ def test_flat_models_keep_the_pairs():
     assert not build(arch, f"{flags} --session-parallel never")[0].trains_whole_sessions
 
 
-def test_a_model_from_a_checkpoint_is_asked_pair_by_pair():
-    """`fairseq-generate --gen-subset train` and `fairseq-validate` load models that way."""
+def test_a_model_from_a_checkpoint_reads_pairs():
+    """`fairseq-generate --gen-subset train` and `fairseq-validate` load models this way."""
     args = parse(*ALL_MODELS["hlstm"])
     task = tasks.setup_task(args)
     task.build_model(args, from_checkpoint=True)
     assert not task.trains_whole_sessions
-    assert "from_checkpoint" in inspect.getfullargspec(task.build_model).args  # fairseq looks
+    assert "from_checkpoint" in inspect.getfullargspec(task.build_model).args  # fairseq checks this
 
 
-# --- the output layer sees real positions only ----------------------------------------------------
+# --- the output layer reads real positions only ---------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["2-level", "seq2seq", "transformer", "hlstm"])
@@ -194,7 +194,7 @@ def test_padding_never_reaches_the_output_layer(name):
     assert logits.shape == (batch["ntokens"], len(DICTIONARY))
     target = model.get_targets(batch, (logits, extra))
     assert target.tolist() == batch["target"][batch["target"].ne(DICTIONARY.pad())].tolist()
-    # Not asked for it, it is as everybody expects, in training too.
+    # Without `packed`, logits have the usual shape, also in training.
     logits, extra = copy.deepcopy(model).train()(**batch["net_input"])
     assert logits.shape[:2] == batch["target"].shape
     assert model.get_targets(batch, (logits, extra)) is batch["target"]

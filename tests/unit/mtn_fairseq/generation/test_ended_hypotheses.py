@@ -1,4 +1,4 @@
-"""A search ends when it has the likeliest hypotheses, not when it has some."""
+"""A search ends when it has the likeliest hypotheses, not when it has enough of any."""
 
 from itertools import product
 from math import inf
@@ -15,7 +15,7 @@ PAD, EOS = DICTIONARY.pad(), DICTIONARY.eos()
 
 
 def one_session(first, length_power=0.0):
-    """Beam 2. Two hypotheses of one word end, while a third, more likely than both, goes on."""
+    """Beam 2. Two hypotheses of one word end, while a likelier third one continues."""
     ended = EndedHypotheses(1, 2, first, length_power, EOS, torch.device("cpu"))
     tokens, scores = torch.tensor([[EOS, 7], [EOS, 8]]), torch.tensor([[-2.0], [-3.5]])
     yes = torch.tensor([[True, True]])
@@ -23,7 +23,7 @@ def one_session(first, length_power=0.0):
     return ended
 
 
-def test_goes_on_while_something_unfinished_is_likelier():
+def test_continues_while_an_unfinished_hypothesis_is_likelier():
     ended = one_session(first=False)
     assert ended.are_enough(torch.tensor([-0.3])).tolist() == [False]
     tokens, scores = torch.tensor([[EOS, 9, 10]]), torch.tensor([[-0.1, -0.3]])
@@ -45,7 +45,7 @@ def test_as_in_fairseq_the_first_ones_are_enough():
 
 
 def test_length_ranks_what_is_returned():
-    """-6 for three tokens is -2 per token, before -3 for two, which is -1.5; but less likely."""
+    """-3.9 for three tokens is -1.3 per token: less likely than -3 for two, but ranked higher."""
     ended = one_session(first=False, length_power=1.0)
     assert [float(each["score"]) for each in ended.ranked()[0]] == pytest.approx([-1.5, -2.0])
     tokens, scores = torch.tensor([[EOS, 9, 10]]), torch.tensor([[-1.0, -2.0]])
@@ -55,7 +55,7 @@ def test_length_ranks_what_is_returned():
     assert found == [([9, 10, EOS], pytest.approx(-1.3)), ([7, EOS], pytest.approx(-1.5))]
 
 
-def test_nothing_found_is_not_enough():
+def test_a_session_without_hypotheses_is_not_done():
     ended = EndedHypotheses(2, 1, False, 1.0, EOS, torch.device("cpu"))
     assert ended.are_enough(torch.tensor([-inf, -1.0])).tolist() == [False, False]
 
@@ -108,7 +108,7 @@ def test_no_worse_than_fairseqs_stop_and_often_better():
 
 
 def test_more_hypotheses_than_words():
-    """Where a dictionary is too small for a beam, nothing goes on behind an end."""
+    """If the dictionary is smaller than the beam, nothing continues after an end."""
     model = restless(build(*ALL_MODELS["2-level"])[1])
     found = answers(
         NarrowSequenceGenerator, model, random_sessions(12, 2), beam_size=2 * len(DICTIONARY)

@@ -1,4 +1,4 @@
-"""The narrow generator gives the hypotheses and scores of fairseq's own, if it stops as early."""
+"""The narrow generator returns fairseq's hypotheses and scores, if it stops as early."""
 
 import copy
 from functools import partial
@@ -34,7 +34,7 @@ def test_hypotheses_are_fairseqs(name, beam):
 @pytest.mark.parametrize("name", TRANSFORMERS)
 @pytest.mark.parametrize("beam", [1, 4])
 def test_hypotheses_of_a_model_that_is_ready_for_inference(name, beam):
-    """As fairseq-generate makes it: asked for no attention weights, it has a way of its own."""
+    """fairseq-generate turns off attention weights, which changes the path through the model."""
     model = restless(build(*ALL_MODELS[name])[1])
     sessions = random_sessions(beam, 6)
     expected = answers(SequenceGenerator, model, sessions, beam_size=beam)
@@ -110,8 +110,8 @@ def test_a_prefix_is_kept():
     assert [answer[0][0][0] for answer in found] == [9, 10, 11, 9]
 
 
-def test_the_model_is_left_as_it_was():
-    """Another beam width, or fairseq's own generator, may ask it next."""
+def test_the_model_is_not_changed():
+    """Another beam width or fairseq's generator may use it next."""
     model = restless(build(*ALL_MODELS["2-level"])[1])
     sessions = random_sessions(9, 4)
     expected = answers(SequenceGenerator, copy.deepcopy(model), sessions, beam_size=2)
@@ -131,7 +131,7 @@ def test_an_answer_does_not_depend_on_batch_mates(name):
 
 
 def test_answers_are_ordinary_tensors_and_training_goes_on():
-    """fairseq-generate changes scores in place; --eval-bleu asks in the midst of training."""
+    """fairseq-generate changes scores in place; --eval-bleu generates during training."""
     model = restless(build(*ALL_MODELS["learned"])[1])
     src_tokens, src_lengths = batch(random_sessions(11, 3))
     sample = {"net_input": {"src_tokens": src_tokens, "src_lengths": src_lengths}}

@@ -1,4 +1,4 @@
-"""Suggestions never contain `<unk>`, unless the task is asked for it."""
+"""Suggestions never contain `<unk>`, unless the task allows it."""
 
 import copy
 import logging
@@ -22,8 +22,8 @@ MODELS = {
 }
 
 
-def fond_of_unknown(name, flags=""):
-    """(task, model): `<unk>` is the likeliest word by far, wherever the model looks."""
+def prefers_unknown(name, flags=""):
+    """(task, model) in which `<unk>` is by far the likeliest word at each step."""
     arch, own = MODELS[name]
     task, model = build(arch, f"{own} {flags}")
     model = copy.deepcopy(model)
@@ -49,22 +49,22 @@ def suggested(task, model, seed=1, **options):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_no_suggestion_has_it(name):
-    generator, found = suggested(*fond_of_unknown(name), beam=4)
+def test_no_suggestion_has_unknown(name):
+    generator, found = suggested(*prefers_unknown(name), beam=4)
     assert all(len(beam) == 4 for beam in found)
     assert not any(UNK in tokens for beam in found for tokens in beam)
     assert isinstance(generator, NarrowSequenceGenerator) and generator.can_be_narrow
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_it_is_there_if_asked_for(name):
-    _, found = suggested(*fond_of_unknown(name, "--generate-unknown"), beam=4)
+def test_unknown_is_generated_if_allowed(name):
+    _, found = suggested(*prefers_unknown(name, "--generate-unknown"), beam=4)
     assert all(any(UNK in tokens for tokens in beam) for beam in found)
 
 
 def test_more_hypotheses_than_words():
-    """What fills the beam is left out."""
-    _, found = suggested(*fond_of_unknown("2-level"), beam=2 * len(DICTIONARY))
+    """Hypotheses that only fill the beam are removed."""
+    _, found = suggested(*prefers_unknown("2-level"), beam=2 * len(DICTIONARY))
     assert all(beam for beam in found)
     assert not any(UNK in tokens for beam in found for tokens in beam)
 
@@ -75,30 +75,30 @@ def test_more_hypotheses_than_words():
     ids=str,
 )
 def test_other_searches(options):
-    _, found = suggested(*fond_of_unknown("stock"), beam=4, **options)
+    _, found = suggested(*prefers_unknown("stock"), beam=4, **options)
     assert all(beam for beam in found)
     assert not any(UNK in tokens for beam in found for tokens in beam)
 
 
 def test_penalties_count_only_where_it_is_allowed(caplog):
-    task, model = fond_of_unknown("2-level")
+    task, model = prefers_unknown("2-level")
     with caplog.at_level(logging.WARNING):
         _, found = suggested(task, model, beam=2, unkpen=0.5)
     assert "--unkpen has no effect without --generate-unknown" in caplog.text
     assert not any(UNK in tokens for beam in found for tokens in beam)
-    asked, model = fond_of_unknown("2-level", "--generate-unknown")
+    asked, model = prefers_unknown("2-level", "--generate-unknown")
     assert asked.build_generator([model], Namespace(unkpen=0.5)).unk_penalty == 0.5
 
 
-def test_references_are_scored_as_they_are():
-    task, model = fond_of_unknown("2-level")
+def test_references_with_unknown_are_scored():
+    task, model = prefers_unknown("2-level")
     generator = task.build_generator([model], Namespace(score_reference=True))
     assert isinstance(generator, SequenceScorer) and not isinstance(generator, SequenceGenerator)
 
 
-def test_a_suggester_never_says_it():
-    """Also where the checkpoint is of a training that was to say it, in its validation BLEU."""
-    task, model = fond_of_unknown("2-level", "--generate-unknown")
+def test_a_suggester_never_returns_unknown():
+    """Even if training allowed `<unk>`, for validation BLEU."""
+    task, model = prefers_unknown("2-level", "--generate-unknown")
     trained = TrainedModel(model.float(), task)
     found = BeamCandidates(trained, beam=4)(trained.sources(["w1 w2 <q> w3"]))
     assert found[0] and not any("<unk>" in text for text in found[0])

@@ -40,7 +40,7 @@ TOLERANCE = 1e-12
 
 
 class LSTM:
-    """One layer in one direction, by the weights of a torch layer or cell."""
+    """One layer in one direction, with the weights of a torch layer or cell."""
 
     def __init__(self, module, suffix=""):
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -49,7 +49,7 @@ class LSTM:
         self.zero = torch.zeros(self.U.size(1), dtype=DOUBLE)
 
     def step(self, x, h, c):
-        """torch keeps the gates in this order: input, forget, new, output."""
+        """torch orders the gates: input, forget, new, output."""
         i, f, g, o = (self.W @ x + self.U @ h + self.bias).chunk(4)
         c = f.sigmoid() * c + i.sigmoid() * g.tanh()
         return o.sigmoid() * c.tanh(), c
@@ -64,7 +64,7 @@ class LSTM:
 
 
 def both_directions(module, xs):
-    """The codes of the inputs, and the last h and c; forward and backward side by side."""
+    """The codes of the inputs, and the last h and c; both directions concatenated."""
     there = LSTM(module, "_l0").run(xs)
     back = LSTM(module, "_l0_reverse").run(xs[::-1])
     codes = [torch.cat([a[0], b[0]]) for a, b in zip(there, back[::-1])]
@@ -95,10 +95,10 @@ def seq2seq_attn(model, session, prev_output_tokens):
 
 
 def hlstm(model, session, prev_output_tokens):
-    """A query is its last states; the decoder starts where the session level ended."""
+    """A query's vector is its last states; the decoder starts from the last session state."""
     summaries = []
     for query in session:
-        # A query ends in `<q>` wherever it stands, so that it is the same query everywhere.
+        # Every query ends in `<q>`, so its encoding does not depend on its place.
         inputs = embedded(model, [*query[:-1], Q])
         summaries.append(both_directions(model.encoder.query_lstm.lstm, inputs)[1])
     h, c = LSTM(model.encoder.session_lstm).run(summaries)[-1]
@@ -127,7 +127,7 @@ def check(name, sessions, prev, **padding):
 @pytest.mark.parametrize("name", REFERENCES)
 @pytest.mark.parametrize("left_pad", [True, False])
 def test_a_ragged_batch(name, left_pad):
-    """One word beside the largest session, and everything between, in no order of length."""
+    """From one word to the largest session, not sorted by length."""
     rng = random.Random(1)
     longest = make(
         [words(rng, MAX_QUERY_TOKENS) for _ in range(MAX_QUERIES)], [Q, SESSION, Q, Q, Q]
@@ -136,7 +136,7 @@ def test_a_ragged_batch(name, left_pad):
     sessions = [shortest, *random_sessions(2, 6), longest, *random_sessions(3, 3), shortest]
     prev = targets(4, len(sessions))
     expected = check(name, sessions, prev, left_pad=left_pad, extra_pad=2)
-    # The control: no session would do for another, not even with the same target so far.
+    # The control: the outputs differ between sessions, even with the same target so far.
     same_target = check(name, sessions[:8], targets(5, 1).repeat(8, 1))
     for a in range(8):
         for b in range(a):
@@ -156,8 +156,8 @@ def test_any_batch(name, sessions, length, left_pad):
 
 
 @pytest.mark.parametrize("left_pad", [True, False])
-def test_attention_weights_are_of_the_own_tokens(left_pad):
-    """Those that fairseq prints with --print-alignment: one distribution a target token."""
+def test_attention_weights_cover_the_own_source(left_pad):
+    """As printed by fairseq's --print-alignment: one distribution per target token."""
     model = build(*OTHER_MODELS["seq2seq"])[1]
     sessions, prev = random_sessions(7, 5), targets(8, 5)
     with torch.no_grad():

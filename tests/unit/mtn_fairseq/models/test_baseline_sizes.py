@@ -1,7 +1,7 @@
-"""How many numbers each architecture learns: at the paper's sizes, the paper's counts.
+"""The number of parameters of each architecture: at the paper's sizes, the paper's counts.
 
 The counts of the recurrent models and of the flat Transformer come from the paper's tables and
-agree to the unit, so that a bias too many or a layer left out cannot hide.
+match exactly, so an extra bias or a missing layer is found.
 """
 
 from functools import lru_cache
@@ -23,16 +23,16 @@ CAN_SKIP_ALLOCATION = int(torch.__version__.split(".")[0]) >= 2
 
 @lru_cache(maxsize=None)
 def count(architecture, vocabulary, flags=()):
-    """(in all, outside embedding and output layer)"""
+    """(total, total without embedding and output layer)"""
     with without_allocating():
         return parameters(build(architecture, vocabulary, flags), vocabulary)
 
 
 def paper_count(architecture, vocabulary, flags=()):
-    """In all; without half a gigabyte of weights on any version of torch."""
+    """The total, without half a gigabyte of weights on any version of torch."""
     if CAN_SKIP_ALLOCATION:
         return count(architecture, vocabulary, flags)[0]
-    # A word costs a row of the embedding, a row of the output layer and its bias: a straight line.
+    # A word adds a row of the embedding, a row of the output layer and its bias: a linear count.
     one, other = 101, 103
     at_one, at_other = (count(architecture, words, flags)[0] for words in (one, other))
     a_word, remainder = divmod(at_other - at_one, other - one)
@@ -58,18 +58,18 @@ def test_paper_size(architecture, vocabulary, flags, expected):
 
 
 def test_paper_size_of_mtn():
-    """Which nobody can tell to the unit: the paper does not say what its projection is."""
+    """Not known exactly: the paper does not specify its projection."""
     assert paper_count("mtn_aol", AOL) == pytest.approx(101_684_540, rel=0.001)
 
 
-def test_a_straight_line_gives_what_is_built():
-    """The control for torch 1: the count at a third size is where the two others put it."""
+def test_the_count_is_linear_in_the_vocabulary():
+    """The control for torch 1: two sizes predict the count at a third."""
     at = {words: count("seq2seq_attn_small", words)[0] for words in (101, 103, 1009)}
     assert at[1009] == at[101] + (1009 - 101) * (at[103] - at[101]) // 2
 
 
-def test_small_ones_compare_like_with_like():
-    """Within 5 % of each other, outside the layers that only the vocabulary makes large."""
+def test_small_architectures_have_similar_sizes():
+    """Within 5 % of each other, without the layers whose size depends on the vocabulary."""
     small = [name for name in registered_architectures() if name.endswith("_small")]
     models = {name[: -len("_small")] for name in small}
     assert models == {"mtn", "seq2seq_attn", "hlstm", "mnsrf", "transformer"}

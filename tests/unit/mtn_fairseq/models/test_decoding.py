@@ -1,4 +1,4 @@
-"""Step by step gives what the whole target gives; beams can be reordered at any step."""
+"""Incremental decoding equals full decoding; beams can be reordered at any step."""
 
 import pytest
 import torch
@@ -27,7 +27,7 @@ def model(request):
 
 @torch.no_grad()
 def step(model, prev_output_tokens, encoder_out, state):
-    """(B, V): the logits of the newest token, as fairseq's generator asks for them."""
+    """(B, V): the logits of the newest token, as fairseq's generator requests them."""
     out = model.decoder(prev_output_tokens, encoder_out=encoder_out, incremental_state=state)
     return outputs(model, out)[:, -1]
 
@@ -42,11 +42,11 @@ def test_incremental_decoding_equals_full_decoding(model, left_pad):
         assert_close(found, full[:, t], LOGIT_TOLERANCE)
 
 
-# Two beams of each of two sessions. fairseq's attention to the source relies on a beam staying with
-# its session as long as no session is finished; when one is, its beams go.
+# Two beams for each of two sessions. fairseq's attention to the source assumes that beams stay with
+# their session until a session is finished, whose beams are then removed.
 @pytest.mark.parametrize("order", [[1, 0, 2, 3], [0, 0, 3, 3], [3, 2], [1, 1]])
-def test_incremental_decoding_goes_on_after_a_reorder(model, order):
-    """As beam search does after each step: some beams go, others double."""
+def test_incremental_decoding_continues_after_a_reorder(model, order):
+    """As in beam search after each step: some beams are dropped, others duplicated."""
     one, other = random_sessions(3, 2)
     sessions, prev = [one, one, other, other], targets(4, 4, STEPS)
     new_order = torch.tensor(order)
@@ -55,7 +55,7 @@ def test_incremental_decoding_goes_on_after_a_reorder(model, order):
         step(model, prev[:, : t + 1], encoder_out, state)
     model.decoder.reorder_incremental_state_scripting(state, new_order)
     encoder_out = model.encoder.reorder_encoder_out(encoder_out, new_order)
-    # From here on each beam goes its own way.
+    # From here on the beams differ.
     reordered = torch.cat([prev[new_order, :2], targets(5, len(order), STEPS)[:, 2:]], 1)
     full = logits(model, [sessions[i] for i in order], reordered)
     for t in range(2, STEPS):
@@ -64,7 +64,7 @@ def test_incremental_decoding_goes_on_after_a_reorder(model, order):
 
 
 def leaves(value):
-    """All tensors in an encoder's output, with their places in it."""
+    """All tensors in an encoder's output, with their paths."""
     if isinstance(value, torch.Tensor):
         yield (), value
     elif isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""A session is answered alike however it is padded, and whatever else is in its batch."""
+"""The output for a session does not depend on its padding or on the rest of its batch."""
 
 import copy
 import random
@@ -35,7 +35,7 @@ from sessions import (
 
 from examples import examples
 
-# A model and the same model would agree on nothing but noise if its answers were all alike.
+# If the outputs of a model were all alike, the comparisons below would prove nothing.
 DIFFERENT = 1e-3
 
 
@@ -54,8 +54,8 @@ def alone(model, sessions, prev):
     return torch.cat([logits(model, [s], p[None]) for s, p in zip(sessions, prev)])
 
 
-def test_sessions_are_told_apart(model):
-    """The control: what is compared below is not the same for every session."""
+def test_sessions_have_different_outputs(model):
+    """The control: the outputs compared below differ between sessions."""
     sessions = random_sessions(1, 6)
     found = logits(model, sessions, targets(2, 1).repeat(6, 1))
     for a in range(6):
@@ -76,8 +76,8 @@ def test_padding(model, left_pad, extra_pad):
 
 
 @pytest.mark.parametrize("left_pad", [True, False])
-def test_what_stands_at_padding_has_no_influence(model, left_pad):
-    """Not even if the padding symbol's embedding were large."""
+def test_the_embedding_of_padding_has_no_influence(model, left_pad):
+    """Not even a large one."""
     sessions, prev = random_sessions(5, 5), targets(6, 5)
     other = copy.deepcopy(model)
     for module in other.modules():
@@ -85,7 +85,7 @@ def test_what_stands_at_padding_has_no_influence(model, left_pad):
             module.weight.data[PAD] = 50.0
     before = logits(model, sessions, prev, left_pad=left_pad)
     after = logits(other, sessions, prev, left_pad=left_pad)
-    # A tied output layer scores the symbol itself by that embedding.
+    # A tied output layer uses this embedding to score the symbol itself.
     assert_close(after[..., PAD + 1 :], before[..., PAD + 1 :], LOGIT_TOLERANCE)
 
 
@@ -133,7 +133,7 @@ def test_any_batch(name, sessions, left_pad, extra_pad):
 
 
 def query_encodings(model, sessions, **padding):
-    """What level 1 makes of each query of the batch: {words: [(tokens, C), …]}."""
+    """The level-1 codes of each query in the batch: {words: [(tokens, C), …]}."""
     outputs = []
     hook = model.encoder.query_encoder.layers[-1].register_forward_hook(
         lambda layer, inputs, output: outputs.append(output.squeeze(1))
@@ -149,7 +149,7 @@ def query_encodings(model, sessions, **padding):
 
 @pytest.mark.parametrize("name", MTN_MODELS)
 @pytest.mark.parametrize("left_pad", [True, False])
-def test_a_query_is_encoded_alike_wherever_it_stands(name, left_pad):
+def test_the_encoding_of_a_query_does_not_depend_on_its_place(name, left_pad):
     """First, in the middle, last; before `<q>`, `<session>` or the end; beside longer ones."""
     model = build(*MTN_MODELS[name])[1]
     query, long, short = [W, W + 1], [W + 2] * MAX_QUERY_TOKENS, [W + 3]
@@ -165,7 +165,7 @@ def test_a_query_is_encoded_alike_wherever_it_stands(name, left_pad):
         assert_close(other, encodings[0])
 
 
-def test_one_level_returns_what_level_1_made():
+def test_one_level_returns_the_codes_of_level_1():
     model = build(*MTN_MODELS["1-level"])[1]
     sessions = random_sessions(13, 4)
     encodings = query_encodings(model, sessions)
@@ -174,8 +174,8 @@ def test_one_level_returns_what_level_1_made():
             assert any(torch.equal(code, other) for other in encodings[tuple(query[:-1])])
 
 
-def test_a_query_at_another_place_is_another_query():
-    """The control: positions of queries do count, above level 1."""
+def test_the_place_of_a_query_matters_above_level_1():
+    """The control: the levels above encode the positions of queries."""
     model = build(*MTN_MODELS["2-level"])[1]
     one, two = [W, W + 1], [W + 2]
     first, second = codes(model, [make([one, two, one], [Q, Q])])[0][::2]
@@ -186,7 +186,7 @@ def test_a_query_at_another_place_is_another_query():
 
 
 def suggestions(task, model, sessions, batch_size):
-    """For each session, its five best: [(tokens, score)], by the task's own batches."""
+    """The five best of each session, [(tokens, score)], with the task's own batches."""
     sources = [torch.tensor(flat(session)) for session in sessions]
     dataset = task.build_dataset_for_inference(sources, [len(source) for source in sources])
     iterator = task.get_batch_iterator(

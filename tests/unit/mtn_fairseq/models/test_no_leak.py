@@ -1,4 +1,4 @@
-"""A code knows the queries before it and none after it, at every level; and no other session."""
+"""No code depends on a later query or on another session of the batch, at any level."""
 
 import copy
 import random
@@ -36,11 +36,11 @@ from sessions import (
 
 from examples import examples
 
-# The codes of all queries are looked at, so the models that hand on the last query's only are out;
-# that these are the same codes is a test of its own.
+# These tests compare the codes of all queries, so models that return only those of the last query
+# are left out. Another test shows that their codes are the same.
 WHOLE = [name for name in MTN_MODELS if not name.startswith("last-query")]
 HIERARCHIES = [name for name in WHOLE if name != "1-level"]
-DIFFERENT = 1e-4  # codes have size 1, so this is no rounding
+DIFFERENT = 1e-4  # codes have size 1, so this is not rounding
 
 
 @pytest.fixture(params=WHOLE)
@@ -97,7 +97,7 @@ def test_prefixes_of_any_session(name, session, data):
 
 
 def test_suggestions_for_a_prefix_are_those_of_the_longer_source_up_to_there(model):
-    """No logit that belongs to query t knows more than the queries up to t."""
+    """Logits of query t depend only on the queries up to t."""
     session = random_session(random.Random(6), least=5)
     prev = targets(7, 1)
     whole = encode(model, [session], left_pad=False)
@@ -113,10 +113,10 @@ def test_suggestions_for_a_prefix_are_those_of_the_longer_source_up_to_there(mod
 
 
 def test_a_changed_query_changes_every_later_code(hierarchy):
-    """The positive control: a hierarchy that is cut passes all the tests above."""
+    """The positive control: a model that ignores earlier queries passes the tests above."""
     rng = random.Random(8)
     for session in random_sessions(9, 8, least=3):
-        # The ends stay: nothing but the words is to carry the difference.
+        # The ends stay the same: only the words differ.
         others = [
             [*session[:t], [*words(rng), session[t][-1]], *session[t + 1 :]]
             for t in range(len(session))
@@ -142,7 +142,7 @@ def test_a_changed_query_changes_the_logits(name):
 @pytest.mark.parametrize("name", ["3-level", "4-level", "linear", "top", "pre-norm"])
 @pytest.mark.parametrize("between", [[SESSION], [SESSION, Q], [Q, SESSION], [Q, UNIT3, Q]])
 def test_an_earlier_session_reaches_the_last_query(name, between):
-    """Its first query, which only the levels above the session can carry over."""
+    """Its first query does, through the levels above the session only."""
     model = build(*MTN_MODELS[name])[1]
     rng = random.Random(12)
     texts = [words(rng) for _ in range(len(between) + 1)]
@@ -165,7 +165,7 @@ def test_where_a_session_ends_matters_to_what_follows_only():
 
 
 def test_one_level_keeps_queries_apart():
-    """Without a session level a query's codes know nothing of the others."""
+    """Without a session level the codes of a query do not depend on other queries."""
     model = build(*MTN_MODELS["1-level"])[1]
     session = random_session(random.Random(13), least=4)
     for i, found in enumerate(codes(model, [session])[0]):
@@ -189,7 +189,7 @@ def test_a_changed_session_changes_nothing_for_its_batch_mates(model, left_pad):
 
 @pytest.mark.parametrize("name", ["last-query", "last-query-3"])
 def test_the_last_querys_codes_are_those_of_the_whole_session(name):
-    """`--decoder-context` selects codes, it does not make others."""
+    """`--decoder-context` selects codes and does not change them."""
     arch, flags = MTN_MODELS[name]
     last = build(arch, flags)[1]
     other = flags.replace("--decoder-context query", "--decoder-context session")
@@ -206,7 +206,7 @@ def test_the_last_querys_codes_are_those_of_the_whole_session(name):
 
 
 def gradients(model, sessions):
-    """For each session and query, how its codes hang on each query of the batch: {(b, i): (N,)}."""
+    """For each query, the largest gradient of its codes in each query: {(b, i): (N,)}."""
     embeddings = []
 
     def keep(module, inputs, output):
@@ -224,7 +224,7 @@ def gradients(model, sessions):
     found = {}
     for b, session_codes in enumerate(split_codes(encoder_out, sessions)):
         for i, code in enumerate(session_codes):
-            # Of a random projection: the sum of a normalised vector does not hang on anything.
+            # A random projection, because the sum of a normalised vector is constant.
             direction = torch.randn(code.shape, generator=generator, dtype=code.dtype)
             (gradient,) = torch.autograd.grad((code * direction).sum(), tokens, retain_graph=True)
             found[b, i] = torch.stack([part.abs().max() for part in gradient.split(lengths)])

@@ -1,11 +1,11 @@
-"""Propositions 1 to 4: the supplement's equations, transcribed, equal what is computed.
+"""Propositions 1 to 4: the transcribed equations of the supplement equal the models.
 
 The first is about recurrent networks, here torch's; the others about models of this package.
 
 Names are the supplement's: psi is layer normalisation, sigma the softmax of each row, phi the ReLU,
-E, D and Y matrices with one row a token (or a query), W and Z weights, d the channels, P the heads.
-Biases of the layers are left out there, and so are zero here. Where the printed equations cannot be
-meant as they stand, a comment at the place says what is taken instead.
+E, D and Y matrices with one row per token (or query), W and Z weights, d the channels, P the heads.
+The supplement leaves out biases of the layers, so they are zero here. Where a printed equation
+cannot be correct, a comment states what is computed instead.
 """
 
 import copy
@@ -76,7 +76,7 @@ def nothing_hidden(A):
 
 
 class Attention(NamedTuple):
-    Z1: list  # of one matrix a head, (d, d/P)
+    Z1: list  # one matrix per head, (d, d/P)
     Z2: list
     Z3: list
     Z4: torch.Tensor  # (d, d)
@@ -149,7 +149,7 @@ def selection(t, columns):
 
 
 def decoder_output(D_tilde, last, t):
-    """Y_{L,t}: the rows that are valid at time t."""
+    """Y_{L,t}: the valid rows at time t."""
     M = selection(t, D_tilde.size(0))
     return psi(M @ D_tilde + M @ phi(D_tilde @ last.W1) @ last.W2)
 
@@ -158,7 +158,7 @@ def decoder_output(D_tilde, last, t):
 
 
 def paper_model(flags, heads):
-    """A model of ours, and the weights of its layers as the supplement writes them."""
+    """One of our models, and the weights of its layers in the supplement's notation."""
     flags = f"{SMALL} --encoder-attention-heads {heads} {flags}"
     model = copy.deepcopy(build("mtn", flags)[1])
     for module in model.modules():
@@ -225,7 +225,7 @@ def seed():
 
 
 class RNN:
-    """Proposition 1: one layer of fixed size, W_1 and W_2, that time only masks.
+    """Proposition 1: one layer of fixed size, W_1 and W_2, which time only masks.
 
     Biases are absorbed as the paper says, by an extra dimension that is always 1.
     """
@@ -240,8 +240,8 @@ class RNN:
     def X_tilde(self, X):
         """Row t is x_t beside h_{t-1}, and h_{t-1} is the layer's own row t-1.
 
-        So X̃ is where the layer, fed its own output one row further down, comes to rest; that takes
-        as many rounds as there are rows, since each round makes one more row final.
+        So X̃ is the fixed point of feeding the layer its own output, moved down by one row. Each
+        iteration makes one more row final, so there are as many iterations as rows.
         """
         H = torch.zeros(len(X), self.W_1.size(1), dtype=DOUBLE)
         for _ in range(len(X)):
@@ -275,13 +275,13 @@ def test_proposition_1_an_rnn_is_one_masked_layer(name, phi_h, n):
         Y = output(H).softmax(1)
         for t in range(1, n + 1):
             assert_close(layer.Y(X, t), Y[:t], 1e-12)
-            # M_t hides what is to come: the RNN that has read t inputs says the same.
+            # M_t hides later inputs: an RNN that has read t inputs gives the same output.
             then = output(rnn(X[:t].unsqueeze(0))[0][0]).softmax(1)
             assert_close(layer.Y(X, t), then, 1e-12)
         # "X̃ encapsulates the recurrent and the input information": row t is x_t and h_{t-1}.
         assert_close(layer.X_tilde(X)[:, :d], X)
         assert_close(layer.X_tilde(X)[:, d:-1], one_row_down(H), 1e-12)
-        # The control: the state does matter, so the rows are not each input's own.
+        # The control: the state matters, so a row depends on more than its own input.
         if n > 2:
             without_state = RNN(rnn, output, phi_h, sigma)
             without_state.W_1[d:-1] = 0
@@ -293,7 +293,7 @@ def test_proposition_2_the_query_encoder(heads):
     model, query_layers, *_ = paper_model("--level-layers 3", heads)
     query = [W, W + 1, W + 7, W + 1]
     encoder = single_head_encoder if heads == 1 else multi_head_encoder
-    # A query ends in `<q>` wherever it stands, also where the source ends in `</s>`.
+    # Every query ends in `<q>`, even where the source ends in `</s>`.
     expected = encoder(representations(model, [*query, Q]), query_layers)
     assert_close(codes(model, [[[*query, EOS]]])[0][0], expected, TOLERANCE)
 
@@ -316,7 +316,7 @@ def test_proposition_3_the_decoder(heads):
 
 
 @pytest.mark.parametrize("heads", HEADS)
-def test_proposition_3_valid_rows_know_no_later_target(heads):
+def test_proposition_3_valid_rows_ignore_later_targets(heads):
     model, *_ = paper_model("--level-layers 1,1 --decoder-layers 3", heads)
     target, other = [EOS, W + 2, W + 3, W + 2, W + 8], [EOS, W + 9, W + 8, W + 7, W]
 
@@ -382,7 +382,7 @@ def test_proposition_4_the_mtn_encoder(heads, projection, session):
 
 
 def nested(session, levels):
-    """A session as sessions of queries, …: lists of `levels - 1` depths of queries."""
+    """A session as nested lists of queries of depth `levels - 1`."""
     units = session
     for separators in ({SESSION, UNIT3}, {UNIT3})[: levels - 2]:
         groups = [[]]
@@ -397,11 +397,11 @@ def nested(session, levels):
     return units
 
 
-class Slowly:
-    """The last query's codes, unit by unit and with one plain triangular mask a unit.
+class SlowEncoder:
+    """The last query's codes, unit by unit, with one plain triangular mask per unit.
 
-    Nothing of `SessionLayout` is used: a source is cut by its separators, each finished unit is
-    encoded by itself, and only the source's own end counts as "now".
+    It does not use `SessionLayout`: it splits a source by its separators and encodes each finished
+    unit separately; only the end of the source is "now".
     """
 
     def __init__(self, encoder):
@@ -452,9 +452,9 @@ class Slowly:
 @pytest.mark.parametrize("name", [name for name in MTN_MODELS if name != "1-level"])
 def test_any_number_of_levels_is_the_same_recursion(name):
     model = build(*MTN_MODELS[name])[1]
-    slowly = Slowly(model.encoder)
+    slowly = SlowEncoder(model.encoder)
     sessions = random_sessions(2, 12, least=3)
-    # Each by itself, so that none brings the others to the full width of the projections.
+    # One by one, so that no session pads others to the full width of the projections.
     for session in sessions:
         whole = model.encoder.decoder_context == "session"
         shown = session if whole else session[-1:]

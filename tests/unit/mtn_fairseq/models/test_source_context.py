@@ -1,4 +1,4 @@
-"""`--source-context last`: a flat model that reads the last query, and nothing else."""
+"""`--source-context last`: a flat model that reads only the last query."""
 
 import random
 
@@ -24,7 +24,7 @@ WHOLE = ["seq2seq", "transformer"]
 
 
 def other_past(sessions, seed):
-    """The same last queries behind other earlier ones, of other numbers and lengths."""
+    """The same last queries after other earlier queries, of other number and length."""
     rng = random.Random(seed)
     changed = []
     for session in sessions:
@@ -46,8 +46,8 @@ def test_earlier_queries_have_no_influence(name, left_pad):
 
 @pytest.mark.parametrize("name", LAST)
 @pytest.mark.parametrize("left_pad", [True, False])
-def test_it_is_as_if_the_last_query_were_all(name, left_pad):
-    """Behind one query or many, and behind a separator of any level."""
+def test_the_output_equals_that_of_the_last_query_alone(name, left_pad):
+    """After one query or many, and after a separator of any level."""
     model = build(*OTHER_MODELS[name])[1]
     rng = random.Random(3)
     sessions = [make([words(rng), words(rng)], [separator]) for separator in SEPARATORS]
@@ -56,14 +56,14 @@ def test_it_is_as_if_the_last_query_were_all(name, left_pad):
     alone = [session[-1:] for session in sessions]
     found = logits(model, sessions, prev, left_pad=left_pad)
     assert_close(found, logits(model, alone, prev, left_pad=left_pad), LOGIT_TOLERANCE)
-    # Nor is anything else there for the decoder to attend to.
+    # The decoder has nothing else to attend to, either.
     lengths = (~encode(model, sessions, left_pad=left_pad)["encoder_padding_mask"][0]).sum(1)
     assert lengths.tolist() == [len(session[-1]) for session in sessions]
 
 
 @pytest.mark.parametrize("name", LAST)
 def test_the_last_query_does_count(name):
-    """The control: what is unchanged above is not unchanged because nothing is read."""
+    """The control: the model does read something."""
     model = build(*OTHER_MODELS[name])[1]
     sessions = random_sessions(6, 8, least=2)
     others = [[*session[:-1], other[-1]] for session, other in zip(sessions, random_sessions(7, 8))]
@@ -81,8 +81,8 @@ def test_the_whole_session_counts_by_default(name):
 
 
 @pytest.mark.parametrize("whole, last", list(zip(WHOLE, LAST)))
-def test_one_query_is_the_same_read_either_way(whole, last):
-    """Both choices have the same weights, and differ in what they are shown only."""
+def test_one_query_gives_the_same_output_either_way(whole, last):
+    """Both choices have the same weights, and differ only in what they read."""
     readers = [build(*OTHER_MODELS[name])[1] for name in (whole, last)]
     assert {k: v.shape for k, v in readers[0].state_dict().items()} == {
         k: v.shape for k, v in readers[1].state_dict().items()

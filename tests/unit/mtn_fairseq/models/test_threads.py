@@ -1,4 +1,4 @@
-"""One model, several threads: each gets what it would get alone."""
+"""Several threads share one model: each gets the result that it would get alone."""
 
 import random
 import sys
@@ -25,7 +25,7 @@ def _switch_often():
 
 
 def sources(model, seed):
-    """As many sessions as the seed says, some words of which only a model that copies knows."""
+    """`seed` sessions with some unknown words, which only a model that copies can read."""
     rng = random.Random(seed)
     sessions = random_sessions(seed, 1 + seed % 3)
 
@@ -65,7 +65,7 @@ def test_beam_search(name, given):
 
 @pytest.mark.parametrize("name", ALL_MODELS)
 def test_scores(name):
-    """Some threads ask for packed logits, others do not."""
+    """Some threads request packed logits, others do not."""
     model = build(*ALL_MODELS[name])[1]
 
     def answer(seed):

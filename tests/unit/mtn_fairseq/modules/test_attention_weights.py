@@ -1,4 +1,4 @@
-"""What the session level attends to: the weights of the layers themselves, not of a copy."""
+"""Attention weights of the session level: those of the layers themselves, not of a copy."""
 
 import pytest
 import torch
@@ -14,7 +14,7 @@ ONE_HEAD = "--encoder-embed-dim 16 --encoder-ffn-embed-dim 24 --encoder-attentio
 
 
 def watch(modules, encoder):
-    """What each module is given and puts out while the encoder reads the session."""
+    """The input and output of each module while the encoder reads the session."""
     given, put_out = [], []
 
     def note(module, inputs, output):
@@ -30,7 +30,7 @@ def watch(modules, encoder):
 
 
 @pytest.mark.parametrize("name", WITH_SESSION_LEVEL)
-def test_rows_sum_to_one_and_later_queries_get_nothing(name):
+def test_rows_sum_to_one_and_later_queries_have_weight_zero(name):
     encoder = build(*MTN_MODELS[name])[1].encoder
     layers = session_attention(encoder, SOURCE)
     assert len(layers) == len(encoder.levels[0].layers)
@@ -41,8 +41,8 @@ def test_rows_sum_to_one_and_later_queries_get_nothing(name):
 
 
 @pytest.mark.parametrize("norm", ["", "--encoder-normalize-before"])
-def test_the_weights_reproduce_what_the_layers_put_out(norm):
-    """With one head, attention puts out the projected values, mixed by the weights."""
+def test_the_weights_reproduce_the_output_of_the_layers(norm):
+    """With one head, attention returns the weighted sum of the projected values."""
     encoder = build("mtn", f"{ONE_HEAD} --level-layers 1,2 {norm}")[1].encoder
     layers = encoder.levels[0].layers
     given, _ = watch(layers, encoder)
@@ -55,7 +55,7 @@ def test_the_weights_reproduce_what_the_layers_put_out(norm):
         assert_close(layer.self_attn.out_proj(weights @ values), mixed)
 
 
-def test_with_several_heads_it_is_their_mean():
+def test_weights_are_averaged_over_heads():
     encoder = build(*MTN_MODELS["2-level"])[1].encoder
     layer = encoder.levels[0].layers[0]
     [(x, *_)], _ = watch([layer], encoder)
@@ -71,7 +71,7 @@ def test_with_several_heads_it_is_their_mean():
     assert_close(session_attention(encoder, SOURCE)[0], (heads[0] + heads[1]) / 2)
 
 
-def test_the_encoder_is_left_as_it_was():
+def test_the_encoder_is_not_changed():
     encoder = build(*MTN_MODELS["2-level"])[1].encoder
     session_attention(encoder, SOURCE)
     assert not any(module._forward_pre_hooks for module in encoder.modules())

@@ -1,4 +1,4 @@
-"""Packed tokens: what fairseq's own encoder and decoder make of the same tokens in padded rows."""
+"""Packed tokens give the results of fairseq's encoder and decoder on padded rows."""
 
 import copy
 
@@ -61,8 +61,8 @@ def test_target_plans_by_hand():
 
 
 @pytest.mark.parametrize("last_query_only", [True, False])
-def test_every_place_sees_something(last_query_only):
-    """Or its softmax is no number, and neither are the gradients of all keys it was asked with."""
+def test_every_position_attends_to_something(last_query_only):
+    """Otherwise its softmax is NaN, and so are the gradients of all keys in its row."""
     src_tokens, _ = batch(random_sessions(6, 5))
     layout = SessionLayout(src_tokens, SEPARATORS, DICTIONARY.pad())
     real = torch.tensor([[True] * length + [False] * (5 - length) for length in (5, 2, 4, 1, 3)])
@@ -74,7 +74,7 @@ def test_every_place_sees_something(last_query_only):
 
 @pytest.mark.parametrize("fused", [True, False])
 def test_attention_is_fairseqs(fused, monkeypatch):
-    """Tokens of three rows; also by the formula, which older torch uses."""
+    """Tokens of three rows; also with the formula, for older versions of torch."""
     torch.manual_seed(1)
     ours = PackedAttention(8, 2, self_attention=True).double().eval()
     lengths = [3, 1, 5]
@@ -95,7 +95,7 @@ def test_attention_is_fairseqs(fused, monkeypatch):
 @pytest.mark.parametrize("fused", [True, False])
 @pytest.mark.parametrize("packed", [True, False])
 def test_attention_dropout(packed, fused, monkeypatch):
-    """In training, and where --retain-dropout asks for it; of a row, or of the next token."""
+    """In training and with --retain-dropout; for a row and for the next token."""
     if not fused:
         monkeypatch.delattr(torch.nn.functional, "scaled_dot_product_attention", raising=False)
     torch.manual_seed(1)
@@ -125,12 +125,12 @@ def test_options_reach_every_attention():
     for attention in attentions:
         assert attention.dropout_module.p == 0.3
         for projection in (attention.q_proj, attention.k_proj, attention.v_proj):
-            assert projection._forward_pre_hooks  # where fairseq puts its noise
+            assert projection._forward_pre_hooks  # fairseq's quantisation noise
 
 
 @pytest.mark.parametrize("part", ["encoder.query_encoder", "decoder"])
 def test_embedded_tokens_are_dropped_out(part):
-    """With no other dropout, training gives something else each time."""
+    """Without other dropout, two training passes differ."""
     model = copy.deepcopy(build("mtn", f"{SMALL} --level-layers 1,1")[1])
     for module in model.modules():
         if isinstance(module, FairseqDropout):
@@ -141,7 +141,7 @@ def test_embedded_tokens_are_dropped_out(part):
     assert (one - other).abs().max() > 0.01
 
 
-def test_what_is_hidden_changes_nothing():
+def test_hidden_tokens_have_no_influence():
     torch.manual_seed(1)
     queries, keys, values = (torch.randn(2, 1, 3, 4) for _ in range(3))
     visible = torch.ones(3, 3, dtype=torch.bool).tril().expand(2, 1, 3, 3)
@@ -166,7 +166,7 @@ MODELS.update({flags: ("mtn", f"{SMALL} --level-layers 2,1 {flags}") for flags i
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("left_pad", [True, False])
 def test_a_decoder_of_packed_targets_is_fairseqs_own(name, left_pad):
-    """The same codes in padded rows, to the same layers, as the generator gives them."""
+    """The same codes in padded rows, as the generator passes them to the same layers."""
     model = build(*MODELS[name])[1]
     sessions = random_sessions(3, 5)
     src_tokens, src_lengths = batch(sessions, left_pad=left_pad)

@@ -10,7 +10,7 @@ from mtn_fairseq.modules.unit_projection import LinearProjection, VectorProjecti
 
 A, B, C, D, E, F, X, Y = range(W, W + 8)
 
-# A history of two sessions of two queries each, and beside it one query alone.
+# A history of two sessions of two queries each, and a source of one query.
 HISTORY = [A, B, Q, C, SESSION, D, E, Q, F, EOS]
 ALONE = [X, Y, EOS]
 LEFT = torch.tensor([HISTORY, [PAD] * 7 + ALONE])
@@ -47,8 +47,8 @@ def test_rows_are_padded_on_the_right(layout, src_tokens):
     ]
 
 
-def test_rank_of_what_ends_each_query(layout):
-    """1 for `<q>`, 2 for `<session>`, 0 for the last query and where there is none."""
+def test_rank_of_the_end_of_each_query(layout):
+    """1 for `<q>`, 2 for `<session>`, 0 for the last query and for padding."""
     assert layout.end_rank.tolist() == [[1, 2, 1, 0], [0, 0, 0, 0]]
 
 
@@ -63,7 +63,7 @@ def test_slots(layout):
 
 
 def test_two_levels_see_all_earlier_queries(layout):
-    """Whatever separates them: at the top level the whole source is one unit."""
+    """Whichever separator ends them: at the top level the whole source is one unit."""
     position, visible = layout.level(2, top=True)
     assert position[0].tolist() == [0, 1, 2, 3]
     assert position[1, 0] == 0
@@ -86,7 +86,7 @@ def test_three_levels_see_queries_of_the_session_then_sessions(layout):
         [0, 0, 1, 1],
     ]
     assert sessions.position[0].tolist() == [0, 0, 1, 1]
-    # An earlier session is seen by the state of its last query, which has all of it.
+    # The state of its last query represents an earlier session.
     assert sessions.visible[0].int().tolist() == [
         [1, 0, 0, 0],
         [0, 1, 0, 0],
@@ -97,7 +97,7 @@ def test_three_levels_see_queries_of_the_session_then_sessions(layout):
 
 
 def test_four_levels():
-    """A higher separator ends all that is below it."""
+    """A higher separator ends all units below it."""
     source = torch.tensor([[A, Q, B, UNIT3, C, SESSION, D, EOS]])
     layout = SessionLayout(source, SEPARATORS, PAD)
     assert layout.end_rank.tolist() == [[1, 3, 2, 0]]
@@ -121,7 +121,7 @@ def test_four_levels():
 
 
 def test_parts_so_far(layout):
-    """At each query, the queries that its session has by then."""
+    """At each query, the queries of its session so far."""
     codes = torch.tensor([[[10.0], [20.0], [30.0], [40.0]], [[50.0], [7.0], [7.0], [7.0]]])
     parts = parts_so_far(codes, layout.level(2, top=False)).squeeze(-1)
     assert parts[0].tolist() == [[10, 0], [10, 20], [30, 0], [30, 40]]
@@ -157,7 +157,7 @@ def test_padding_contributes_exactly_zero(projection):
     projection = projection.double()
     padded = torch.cat([parts, torch.zeros(7, 2, 4, dtype=torch.float64)], 1)
     assert (projection(padded) - projection(parts)).abs().max() < 1e-15
-    # … and the places of the missing parts would have counted.
+    # The control: the missing parts have weights.
     assert (projection(padded + 1) - projection(padded)).abs().min() > 0
 
 
@@ -178,13 +178,13 @@ def test_too_many_units():
 @pytest.mark.parametrize(
     "session",
     [
-        make([[W] * 6], []),  # 7 tokens with the end; the models here have 6
-        make([[W]] * 7, [Q] * 6),  # queries in a session, of 6
-        make([[W]] * 5, [SESSION] * 4),  # sessions, of 4
+        make([[W] * 6], []),  # 7 tokens with the end; the limit is 6
+        make([[W]] * 7, [Q] * 6),  # 7 queries per session; the limit is 6
+        make([[W]] * 5, [SESSION] * 4),  # 5 sessions; the limit is 4
     ],
     ids=["tokens", "queries", "sessions"],
 )
-def test_a_model_says_what_it_was_built_for(session):
+def test_a_session_too_large_for_the_model_is_an_error(session):
     model = build(*MTN_MODELS["4-level"])[1]
     with pytest.raises(ValueError, match="--level-sizes"):
         encode(model, [session])
@@ -197,7 +197,7 @@ def test_positions():
     assert found.equal(learned.table[[3, 0]].unsqueeze(0))
     fixed = UnitPositions(5, 4, learned=False)
     assert not list(fixed.parameters())
-    assert not fixed.state_dict()  # computed, so no checkpoint holds or lacks them
+    assert not fixed.state_dict()  # computed, so not in checkpoints
     # sin and cos of the position at the rates 1 and 1/10,000
     expected = [torch.tensor([3.0, 3e-4]).sin(), torch.tensor([3.0, 3e-4]).cos()]
     assert torch.allclose(fixed(torch.tensor([[3]]))[0, 0], torch.cat(expected))

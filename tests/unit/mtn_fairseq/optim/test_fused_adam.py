@@ -1,4 +1,4 @@
-"""`--optimizer fused_adam` takes the steps of fairseq's own `adam`."""
+"""`--optimizer fused_adam` takes the same steps as fairseq's `adam`."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""What training by several processes asks of the models, the data and the task."""
+"""What training with several processes requires of the models, the data and the task."""
 
 import logging
 
@@ -13,7 +13,7 @@ from mtn_fairseq.tasks.session_to_query import warn_of_training_alone
 
 @pytest.mark.parametrize("name", ALL_MODELS)
 def test_every_weight_gets_a_gradient_from_the_smallest_batch(name):
-    """fairseq's default, --ddp-backend pytorch_ddp, stops at a weight that no loss depends on."""
+    """fairseq's default, --ddp-backend pytorch_ddp, fails if no loss depends on a weight."""
     args = parse(*ALL_MODELS[name])
     model = tasks.setup_task(args).build_model(args).train()
     one_query = {
@@ -26,7 +26,7 @@ def test_every_weight_gets_a_gradient_from_the_smallest_batch(name):
 
 
 @pytest.mark.parametrize("name", ["WORLD_SIZE", "SLURM_STEP_NUM_TASKS"])
-def test_a_process_started_as_one_of_two_that_trains_alone_is_told(name, monkeypatch, caplog):
+def test_a_process_that_trains_alone_by_mistake_is_warned(name, monkeypatch, caplog):
     for variable in ("WORLD_SIZE", "SLURM_STEP_NUM_TASKS"):
         monkeypatch.delenv(variable, raising=False)
     with caplog.at_level(logging.WARNING):

@@ -1,4 +1,4 @@
-"""fairseq-interactive answers line by line, whatever comes."""
+"""fairseq-interactive answers every line, whatever the input."""
 
 import logging
 import sys
@@ -27,8 +27,8 @@ def read(path, buffer_size):
     return list(interactive.buffered_read(str(path), buffer_size))
 
 
-def test_bytes_that_are_no_utf8(tmp_path, monkeypatch):
-    """Each is a question mark, as for mtn-suggest; lines are as many as before."""
+def test_bytes_that_are_not_utf8(tmp_path, monkeypatch):
+    """Each is a question mark, as in mtn-suggest; the number of lines stays the same."""
     monkeypatch.setattr(interactive, "buffered_read", None)
     compat.read_any_bytes_interactively()
     (tmp_path / "input").write_bytes(b"a b\n\n caf\xe9 \xff\xfe\r\nd\xc3\xa9j\xc3\xa0 \r vu\nend")
@@ -41,7 +41,7 @@ def test_bytes_that_are_no_utf8(tmp_path, monkeypatch):
 
 
 def answers(task, model, lines):
-    """Tokens of the suggestions for each line, as fairseq-interactive asks for them."""
+    """Tokens of the suggestions for each line, as fairseq-interactive requests them."""
     generator = task.build_generator([model], Namespace(beam=2, max_len_b=4))
     tokens, lengths = task.get_interactive_tokens_and_lengths(lines, lambda line: line)
     dataset = task.build_dataset_for_inference(tokens, lengths)
@@ -55,7 +55,7 @@ def answers(task, model, lines):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_line_that_is_no_session_has_no_suggestions(name, caplog):
+def test_a_line_that_is_not_a_session_has_no_suggestions(name, caplog):
     task, model = build(*MODELS[name])
     task.lines_answered = 10
     with caplog.at_level(logging.WARNING):
@@ -70,15 +70,15 @@ def test_a_line_that_is_no_session_has_no_suggestions(name, caplog):
 
 @pytest.mark.parametrize("end", [" <q>", " <q> ", " <session>", " <q> <q>"])
 def test_a_separator_at_the_end_of_a_line_is_ignored(end, caplog):
-    """As by mtn-suggest: the next query is not typed yet."""
+    """As in mtn-suggest: the next query is not typed yet."""
     task, model = build(*MODELS["2-level"])
     expected = answers(task, model, ["w1 <q> w2"])
     assert answers(task, model, [f"w1 <q> w2{end}"]) == expected and expected[0]
     assert not caplog.records
 
 
-def test_what_does_not_fit_the_model_is_a_line_as_well(caplog):
-    """Too many levels, or --oversize refuse; what is cut is reported once."""
+def test_lines_after_one_that_does_not_fit_the_model_are_answered(caplog):
+    """Too many levels, or --oversize refuse; truncation is reported once."""
     args = parse("hlstm", "--oversize refuse")
     args.level_sizes = "3,2"
     task = tasks.setup_task(args)
@@ -92,7 +92,7 @@ def test_what_does_not_fit_the_model_is_a_line_as_well(caplog):
 
 
 def test_typed_lines_are_read_as_the_training_text_was(caplog, monkeypatch):
-    """Only where it is known how: text of other makers may have any character."""
+    """Only if its settings are known: text of other tools may have any character."""
     task, _ = build(*MODELS["2-level"])
     assert task.build_tokenizer(Namespace(tokenizer=None)) is None
     monkeypatch.setattr(task, "text_settings", TextSettings())
@@ -111,7 +111,7 @@ def test_typed_lines_are_read_as_the_training_text_was(caplog, monkeypatch):
 
 
 def test_callers_from_python_get_an_error():
-    """They rely on an answer to each of their sessions."""
+    """They rely on one answer per session."""
     task, _ = build(*MODELS["2-level"])
     end = torch.tensor([task.src_dict.eos()])
     with pytest.raises(InputError, match="no query"):

@@ -1,4 +1,4 @@
-"""Everything registered, through argparse and hydra and back; and how large the models are."""
+"""Everything registered, through argparse, hydra and back; and the sizes of the models."""
 
 from argparse import Namespace
 from dataclasses import MISSING, fields
@@ -46,7 +46,7 @@ from mtn_fairseq.tasks.session_to_query import SessionToQueryConfig, SessionToQu
 from mtn_preprocess.errors import InputError
 from mtn_report.registered import registered_architectures
 
-# What makes each architecture what it is; all else is the default of its model's options.
+# The options that an architecture sets; all others are the defaults of its model.
 MTN_ARCHITECTURES = {
     "mtn": {},
     "mtn_tiny": {
@@ -144,7 +144,7 @@ def test_every_flag_has_help(config):
         assert len(field.metadata.get("help", "")) > 10, field.name
 
 
-# --- every field, through each way in -------------------------------------------------------------
+# --- every field through argparse and hydra -------------------------------------------------------
 
 
 def other_value(field):
@@ -184,7 +184,7 @@ def as_flags(dataclass, values):
         flags.append("--" + field.name.replace("_", "-"))
         if isinstance(value, list):
             flags.append(",".join(map(str, value)))
-        elif not isinstance(field.default, bool):  # else the flag itself turns it over
+        elif not isinstance(field.default, bool):  # otherwise the flag toggles it
             flags.append(str(value))
     return flags
 
@@ -222,7 +222,7 @@ TASK = other_values(SessionToQueryConfig)
 
 
 def test_other_values_are_other():
-    """The control: nothing below passes because a default was kept."""
+    """The control: no test below passes because a default was kept."""
     for dataclass in (*(config for _, config in MODELS.values()), SessionToQueryConfig):
         for field in own_fields(dataclass):
             default = field.default if field.default is not MISSING else None
@@ -255,7 +255,7 @@ def test_every_field_arrives_through_hydra(name):
 
 
 def assert_config(config, dataclass, values):
-    """It holds them, and still does once a checkpoint stored it and fairseq read it from there."""
+    """The config has these values, also after fairseq reads it from a checkpoint."""
     assert values_of(config.model, values) == values
     assert values_of(config.task, TASK) == TASK
     for field in fields(dataclass):
@@ -279,7 +279,7 @@ def expected_of(arch):
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_named_architectures(arch):
-    """As a config for hydra, and back from a checkpoint's."""
+    """As a config for hydra, and read from a checkpoint."""
     expected, dataclass = expected_of(arch), MODELS[model_of(arch)][1]
     args = arguments(arch=arch)
     assert values_of(dataclass.from_namespace(args), expected) == expected
@@ -292,8 +292,8 @@ def test_named_architectures(arch):
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_flags_go_before_the_architecture(arch):
-    """Whatever the architecture sets; a switch that it sets cannot be given otherwise."""
+def test_flags_override_the_architecture(arch):
+    """All options that it sets, except switches, which no flag turns off."""
     set_by_it = [name for name, value in ARCHITECTURES[arch].items() if value is not True]
     given = dict.fromkeys(["encoder_embed_dim", *set_by_it], "28")
     if "query_projection" in given:
@@ -345,13 +345,13 @@ def size(model):
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def test_a_word_costs_its_embedding_its_output_weights_and_its_bias():
+def test_a_word_adds_its_embedding_its_output_weights_and_its_bias():
     small, large = (size(untrained("mtn_tiny", words)) for words in (100, 150))
     assert large - small == 50 * (2 * 128 + 1)
 
 
 def test_paper_size():
-    """101,684,540 with V = 76,604. Built with few words, since 400 MB of them add nothing."""
+    """101,684,540 with V = 76,604. Built with few words, to save 400 MB."""
     few = 1000
     found = size(untrained("mtn_aol", few)) + (76_604 - few) * (2 * 512 + 1)
     assert abs(found - 101_684_540) / 101_684_540 < 0.001
@@ -421,7 +421,7 @@ OPTIONS = {**{name: ("mtn", flags) for name, flags in MTN_OPTIONS.items()}, **OT
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_every_parameter_learns(name):
-    """None is left over: whatever the options, the loss hangs on each."""
+    """With any options, the loss depends on every parameter."""
     args = parse(*OPTIONS[name])
     torch.manual_seed(1)
     model = setup_task(args).build_model(args).train()
@@ -435,7 +435,7 @@ def test_every_parameter_learns(name):
     loss.backward()
     for key, parameter in model.named_parameters():
         assert parameter.grad is not None, key
-        # The bias of keys moves all scores of a row alike, which a softmax does not see.
+        # The bias of keys shifts all scores of a row equally, which softmax ignores.
         assert parameter.grad.abs().sum() > 0 or key.endswith("k_proj.bias"), key
 
 
@@ -452,7 +452,7 @@ def test_checkpointed_activations_change_no_gradient():
         assert torch.allclose(plain_one, checkpointed, rtol=1e-4, atol=1e-5)
 
 
-# --- what cannot be built -------------------------------------------------------------------------
+# --- invalid configurations -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -505,7 +505,7 @@ def test_folders_that_do_not_fit(tmp_path):
         setup_task(args)
 
 
-def test_part_of_a_checkpoint_loads_if_asked_to():
+def test_part_of_a_checkpoint_loads_if_not_strict():
     _, model = build("mtn", SMALL)
     state = {name: weight for name, weight in model.state_dict().items() if "norms" not in name}
     with pytest.raises(SystemExit, match="another architecture"):
