@@ -235,7 +235,7 @@ def stop_reading_ahead_at_the_end() -> None:
             reader._max_len = 0  # the thread ends after its current batch
             while reader.is_alive() and time.monotonic() < deadline:
                 with suppress(queue.Empty):
-                    reader._queue.get(timeout=0.05)  # the thread may wait for a full queue
+                    reader._queue.get(timeout=0.05)  # the thread may wait for room in the queue
 
     BackgroundConsumer.start = start_remembered
     atexit.register(stop)

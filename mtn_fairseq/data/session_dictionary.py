@@ -56,9 +56,9 @@ class SessionDictionary(Dictionary):
     ) -> Tensor:
         """Encode as fairseq does, and spell out the unknown word after each `<unk>`.
 
-        Without `append_eos` nothing is spelled out: fairseq-interactive encodes constraints so, and
-        an unknown word cannot be generated. Words that equal a symbol of fairseq are escaped,
-        except with `add_if_not_exist`, with which fairseq encodes its own output.
+        Without `append_eos` nothing is spelled out: fairseq-interactive encodes constraints this
+        way, and an unknown word cannot be generated. Words that equal a symbol of fairseq are
+        escaped, except with `add_if_not_exist`, with which fairseq encodes its own output.
         """
         if not add_if_not_exist:
             line = readable(line, self)

@@ -51,18 +51,18 @@ class WholeSessionDataset(FairseqDataset):
             max_sizes: longest source and longest target
         """
         self._begin_examples_at(self.sessions)
-        most = max_tokens or np.inf
-        max_source, max_target = np.broadcast_to(np.minimum(max_sizes or np.inf, most), 2)
+        batch_limit = max_tokens or np.inf
+        max_source, max_target = np.broadcast_to(np.minimum(max_sizes or np.inf, batch_limit), 2)
         sources, targets = self.pairs.src.shapes.tokens, self.pairs.tgt_sizes
         fits = (sources <= max_source) & (targets <= max_target)
-        too_large = (self.target_tokens > most) | ~np.logical_and.reduceat(fits, self.first)
+        too_large = (self.target_tokens > batch_limit) | ~np.logical_and.reduceat(fits, self.first)
         begins = np.zeros(len(self.pairs), bool)
         begins[self.sessions] = True
         for session in np.flatnonzero(too_large).tolist():
             tokens = 0
             for line in range(self.first[session], self.last[session] + 1):
                 tokens += targets[line]
-                if tokens > most or not fits[line] or not fits[line - 1]:
+                if tokens > batch_limit or not fits[line] or not fits[line - 1]:
                     begins[line] = True
                 if begins[line]:
                     tokens = targets[line]

@@ -59,21 +59,21 @@ class EndedHypotheses:
             scores: (R, T - 1) likelihood up to each token
             too_long: (B,) sessions whose hypotheses of this length are ranked last
         """
-        wanted = ends if self.first else ends & likelihood.gt(self.likeliest[:, -1:])
+        added = ends if self.first else ends & likelihood.gt(self.likeliest[:, -1:])
         length = tokens.size(1)
-        rows, sums = row[wanted], likelihood[wanted]
+        rows, sums = row[added], likelihood[added]
         words = torch.cat([tokens[rows, 1:], tokens.new_full((len(rows), 1), self.eos)], 1)
         steps = torch.cat([scores[rows], sums.unsqueeze(1)], 1)
         steps = torch.cat([steps[:, :1], steps.diff(dim=1)], 1)
         final = sums / length**self.length_power
-        session = wanted.nonzero()[:, 0]
+        session = added.nonzero()[:, 0]
         if too_long is not None:
             final = final.masked_fill(too_long[session], -inf)
         for number, *parts in zip(session.tolist(), words, final, steps):
             found = self.of_session[self.searched[number]]
             if not self.first or len(found) < self.beam:
                 found.append(_hypothesis(*parts))
-        both = torch.cat([self.likeliest, likelihood.masked_fill(~wanted, -inf)], 1)
+        both = torch.cat([self.likeliest, likelihood.masked_fill(~added, -inf)], 1)
         self.likeliest = both.topk(self.beam, dim=1).values
 
     def are_enough(self, unfinished: Tensor) -> Tensor:

@@ -111,8 +111,8 @@ class HierarchicalLSTMEncoder(FairseqEncoder):
         """
         layout = SessionLayout(src_tokens, self.separators, self.query_lstm.padding_idx)
         states = self._states(layout.slots(self._queries(src_tokens, layout)))  # (B, Q, H) each
-        wanted = layout.last_row if target_rows is None else target_rows
-        hidden, cell = (state[layout.slots_exist][wanted] for state in states)  # (B, H) each
+        rows = layout.last_row if target_rows is None else target_rows
+        hidden, cell = (state[layout.slots_exist][rows] for state in states)  # (B, H) each
         return {
             # One code per source, for callers that expect codes.
             "encoder_out": [hidden.unsqueeze(0)],

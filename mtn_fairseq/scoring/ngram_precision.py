@@ -41,16 +41,16 @@ class NgramPrecisionScorer(BaseScorer):
         if not self.ref:
             return "no pairs"  # a shard may have none
         suggested = self.pred
-        asked = [next_query.replace(f"<{UNKNOWN}>", UNKNOWN) for next_query in self.ref]
+        next_queries = [next_query.replace(f"<{UNKNOWN}>", UNKNOWN) for next_query in self.ref]
         folder = utils.split_paths(self.cfg.data)[0]
         known = _words(f"{folder}/dict.{self.cfg.target_lang}.txt")
         if known is not None:
             way = UnknownAsToken(known)
             suggested = list(map(way.suggestion, suggested))
-            asked = list(map(way.next_query, asked))
+            next_queries = list(map(way.next_query, next_queries))
         return (
             f"{_describe(self.pred, self.ref)}; with {UNKNOWN} as a token, "
-            f"{_describe(suggested, asked)}; {signature()}"
+            f"{_describe(suggested, next_queries)}; {signature()}"
         )
 
 
@@ -60,11 +60,11 @@ def _words(dictionary: str) -> Optional[Container[str]]:
     return None if has_pieces(symbols) else frozenset(symbols)
 
 
-def _describe(suggested: Sequence[str], asked: Sequence[str]) -> str:
-    found = _figures(suggested, asked)
+def _describe(suggested: Sequence[str], next_queries: Sequence[str]) -> str:
+    found = _figures(suggested, next_queries)
     precisions = "/".join(f"{found[f'{order}-gram']:.2f}" for order in ORDERS)
     return f"1/2/3/4-gram {precisions}, BLEU {found['bleu']:.2f}"
 
 
-def _figures(suggested: Sequence[str], asked: Sequence[str]) -> Dict[str, float]:
-    return score_lists([[suggestion] for suggestion in suggested], asked)
+def _figures(suggested: Sequence[str], next_queries: Sequence[str]) -> Dict[str, float]:
+    return score_lists([[suggestion] for suggestion in suggested], next_queries)

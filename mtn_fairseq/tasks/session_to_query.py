@@ -199,7 +199,7 @@ class SessionToQueryTask(TranslationTask):
         super().load_state_dict(state_dict)
 
     def check_state_dict(self, state_dict: Dict[str, Any]) -> None:
-        """Refuse the state of a task with another dictionary; older checkpoints have none."""
+        """Refuse the state of another dictionary's task; older checkpoints have no fingerprint."""
         ours = self.state_dict()[_DICTIONARY]
         if state_dict.get(_DICTIONARY, ours) != ours:
             raise InputError(
@@ -350,8 +350,8 @@ class SessionToQueryTask(TranslationTask):
     @property
     def trains_whole_sessions(self) -> bool:
         """False for a model from a checkpoint, so `--gen-subset train` reads pairs."""
-        wanted = str(self.cfg.session_parallel) != "never" and not self.model.inference_only
-        return wanted and self.model.reads_whole_sessions
+        allowed = str(self.cfg.session_parallel) != "never" and not self.model.inference_only
+        return allowed and self.model.reads_whole_sessions
 
     @property
     def level_sizes(self) -> List[int]:
@@ -459,12 +459,12 @@ class SessionToQueryTask(TranslationTask):
         if forbids_unknown(generator):
             found = drop_unknown(found, self.tgt_dict.unk())
         is_session = source.ne(self.src_dict.pad()).sum(1).gt(1).tolist()  # more than `</s>`
-        return [beam if wanted else [] for beam, wanted in zip(found, is_session)]
+        return [beam if valid else [] for beam, valid in zip(found, is_session)]
 
     def _batching(self) -> Batching:
-        wanted = str(self.cfg.train_batches)
-        by_queries = wanted == "by-queries"
-        random = wanted == "random" or by_queries or (wanted == "auto" and self.model.skips_padding)
+        choice = str(self.cfg.train_batches)
+        by_queries = choice == "by-queries"
+        random = choice == "random" or by_queries or (choice == "auto" and self.model.skips_padding)
         return Batching(random, random and self.model.skips_padding, by_queries)
 
     def open(self, lines: TokenLines, unknown_words: UnknownWords) -> OpenLines:
