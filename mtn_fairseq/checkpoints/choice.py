@@ -60,7 +60,7 @@ def whole_checkpoint(restore_file: str, save_dir: str, first: Optional[str] = No
 
 
 def _fault_of_the_last(save_dir: str) -> Optional[str]:
-    """What is wrong with `checkpoint_last.pt`; None if the run has not saved a checkpoint yet."""
+    """What is wrong with `checkpoint_last.pt`; None if it is intact or no checkpoint exists yet."""
     last = os.path.join(save_dir, LAST)
     if os.path.isfile(last):
         damage = find_damage(last)

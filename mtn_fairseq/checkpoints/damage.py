@@ -20,7 +20,7 @@ def find_damage(path: str) -> Optional[str]:
         try:
             with zipfile.ZipFile(stream) as archive:
                 broken = archive.testzip()
-        except Exception as error:  # zipfile raises many types on arbitrary bytes
+        except Exception as error:  # zipfile raises errors of many types here
             size = os.path.getsize(path)
             if not size:
                 return "empty"

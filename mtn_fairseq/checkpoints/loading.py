@@ -77,7 +77,7 @@ def _errors_of(filename: str, data: Optional[str]) -> Iterator[None]:
         if error.file is not None:
             raise
         raise InputError(error.reason, error.remedy, filename) from error
-    except (Exception, SystemExit) as error:  # fairseq and torch raise many types on other files
+    except (Exception, SystemExit) as error:  # fairseq and torch raise many types
         where = f"of the data in {data}" if data else "for this command"
         raise InputError(
             f"not a checkpoint {where} ({_in_short(error)})",

@@ -70,7 +70,7 @@ class _Stream:
 
 
 def remove_unfinished(save_dir: str) -> None:
-    """Remove the partial files of killed runs. Call it only while no run uses the folder."""
+    """Remove the partial files of killed runs. Call it only while no run is writing."""
     for name in os.listdir(save_dir):
         if _UNFINISHED.fullmatch(name):
             with suppress(OSError):

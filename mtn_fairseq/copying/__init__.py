@@ -1,5 +1,4 @@
-"""Copying words of the session, which is not in the paper, and so in a folder of its own
-(docs/copying.md).
+"""Copying words of the session: an extension of the paper, kept separate (docs/copying.md).
 
 option        --copy-attention
 words         which words can be copied, and their columns in a distribution

@@ -72,7 +72,7 @@ class HierarchicalLSTMEncoder(FairseqEncoder):
     """A bidirectional LSTM over the tokens of each query, and an LSTM over the queries.
 
     Args:
-        query_lstm: fairseq's, of one layer; its concatenated last states are the query's vector
+        query_lstm: fairseq's bidirectional LSTM of one layer; its last states represent a query
         session_lstm: takes one step per query
         dropout: between the two
         separators: dictionary indices of `<q>`, `<session>`, …; here each of them ends a query
