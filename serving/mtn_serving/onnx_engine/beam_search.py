@@ -10,13 +10,14 @@ from typing import List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from .decoder import Decoder, Step
-from .encoder import Encoded, bias_of
+from .encoder import NEVER, Encoded, bias_of
 from .model_files import Feed
 from .typed_start import Continuations, Start
 from .vocabulary import END, PAD, Vocabulary
 
 _MORE = 3  # of the best words that are asked for, these are none: </s>, <pad>, <unk>
 _IS_WORD = np.array([True, False, False, False, True])  # by index, the last for all above
+_MANY = 256  # scores that are sorted whole sooner than in part
 
 
 class Hypothesis(NamedTuple):
@@ -49,17 +50,14 @@ def search(
     words = np.array([[(END, *start.columns)[-1:]] for start in starts])  # (B, R, words added + 1)
     given = np.array([[len(start.columns)] for start in starts])  # (B, 1)
     typed = _Typed.of(starts, encoded, vocabulary)
-    itself = bias_of(np.eye(beam, dtype=bool))  # of new nodes, each sees itself only
     for added in range(max_words + 1):
         shape = words.shape[:2]  # B, R
-        new = np.broadcast_to(itself[: shape[1], : shape[1]], (*shape, shape[1]))
-        bias = np.concatenate([seen, new], 2)
-        position = np.broadcast_to(given + added, shape)
+        bias = _with_new_nodes(seen)
         wanted = np.full((*shape, 1), END)
         if typed is not None:
             wanted = np.concatenate([wanted, typed.columns()], 2)
         step = decoder.step(
-            encoded, words[:, :, -1], position, bias, past, 2 * beam + _MORE, wanted
+            encoded, words[:, :, -1], given + added, bias, past, 2 * beam + _MORE, wanted
         )
         if added:
             ended = so_far + step.wanted[:, :, 0]
@@ -70,13 +68,11 @@ def search(
         # The best of each session, (B, beam): the word, and the row it goes on from.
         columns, scores = _continuations(step, wanted, typed)
         total = (so_far[:, :, None] + scores).reshape(len(live), -1)
-        place = _largest(total, beam)
-        session = np.arange(len(live))[:, None]
-        so_far = total[session, place]
-        row = place // columns.shape[2]
-        word = columns.reshape(len(live), -1)[session, place]
-        seen, words = bias[session, row], np.concatenate([words[session, row], word[:, :, None]], 2)
-        past, typed = step.past, typed and typed.behind(row, word)
+        place = _largest(total, beam) + np.arange(0, total.size, total.shape[1])[:, None]
+        so_far, word = total.take(place), columns.take(place)
+        row = place // columns.shape[2]  # of all sessions, as they are side by side
+        seen, words = _rows(bias, row), np.concatenate([_rows(words, row), word[:, :, None]], 2)
+        past, typed = step.past, typed and typed.behind(row % shape[1], word)
 
         going_on = np.flatnonzero(so_far[:, 0] > found.least_wanted(live))
         if not len(going_on):
@@ -89,6 +85,20 @@ def search(
             past = {name: array[going_on] for name, array in past.items()}
             typed = typed and typed.only(going_on)
     return found.ranked()
+
+
+def _with_new_nodes(seen: np.ndarray) -> np.ndarray:
+    """(B, R, P) -> (B, R, P + R): each new node sees what is given, and itself"""
+    sessions, rows, before = seen.shape
+    bias = np.full((sessions, rows, before + rows), NEVER)
+    bias[:, :, :before] = seen
+    bias.reshape(sessions, -1)[:, before :: before + rows + 1] = 0
+    return bias
+
+
+def _rows(array: np.ndarray, row: np.ndarray) -> np.ndarray:
+    """(B, R, X), of which (B, beam) rows -> (B, beam, X)"""
+    return array.reshape(-1, array.shape[2]).take(row, 0)
 
 
 def _read_given_words(
@@ -122,7 +132,7 @@ def _continuations(
 ) -> Tuple[np.ndarray, np.ndarray]:
     """Words that go on, (B, R, K), and their log probabilities."""
     columns = step.columns
-    scores = np.where(_IS_WORD[np.minimum(columns, len(_IS_WORD) - 1)], step.scores, -np.inf)
+    scores = np.where(_IS_WORD.take(columns, mode="clip"), step.scores, -np.inf)
     if typed is None:
         return columns, scores
     limited = typed.is_open[:, :, None]
@@ -141,11 +151,11 @@ def _continuations(
 
 def _largest(scores: np.ndarray, count: int) -> np.ndarray:
     """(B, S) -> (B, count): the places of the largest, in order"""
-    if count < scores.shape[1]:
+    if max(count, _MANY) < scores.shape[1]:
         row = np.arange(len(scores))[:, None]
         places = scores.argpartition(-count, 1)[:, -count:]
         return places[row, (-scores[row, places]).argsort(1)]
-    return (-scores).argsort(1)
+    return (-scores).argsort(1)[:, :count]
 
 
 class _Typed(NamedTuple):
@@ -206,28 +216,32 @@ class _Ended:
 
     def __init__(self, starts: Sequence[Start], beam: int) -> None:
         self.starts, self.beam = starts, beam
-        self.of_session: List[List[Hypothesis]] = [[] for _ in starts]
-        self.likeliest = np.full((len(starts), beam), -np.inf)  # in order
+        self.steps: List[Tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.likeliest = np.full((len(starts), beam), -np.inf)  # in order, the likeliest last
 
     def add(self, live: np.ndarray, words: np.ndarray, likelihood: np.ndarray) -> None:
         """words (B, R, added + 1), likelihood (B, R): of the hypotheses as they are now"""
-        wanted = likelihood > self.likeliest[live, -1:]
-        for place, row in zip(*wanted.nonzero()):
-            number = live[place]
-            columns = (*self.starts[number].columns, *words[place, row, 1:].tolist())
-            self.of_session[number].append(Hypothesis(columns, float(likelihood[place, row])))
-        both = np.concatenate([self.likeliest[live], np.where(wanted, likelihood, -np.inf)], 1)
-        self.likeliest[live] = -np.sort(-both, 1)[:, : self.beam]
+        self.steps.append((live, words, likelihood))
+        both = np.concatenate([self.likeliest[live], likelihood], 1)
+        both.sort(1)
+        self.likeliest[live] = both[:, -self.beam :]
 
     def least_wanted(self, live: np.ndarray) -> np.ndarray:
         """(B,): what is not likelier need not be found"""
-        return self.likeliest[live, -1]
+        return self.likeliest[live, 0]
 
     def ranked(self) -> List[List[Hypothesis]]:
+        found: List[List[Hypothesis]] = [[] for _ in self.starts]
+        for live, words, likelihood in self.steps:
+            wanted = (likelihood >= self.least_wanted(live)[:, None]) & (likelihood > -np.inf)
+            for place, row in zip(*(each.tolist() for each in wanted.nonzero())):
+                number = live[place]
+                columns = (*self.starts[number].columns, *words[place, row, 1:].tolist())
+                found[number].append(Hypothesis(columns, float(likelihood[place, row])))
         return [
             sorted(
                 sorted(each, key=lambda one: -one.log_probability)[: self.beam],
                 key=lambda one: -one.score,
             )
-            for each in self.of_session
+            for each in found
         ]

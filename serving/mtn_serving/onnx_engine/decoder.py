@@ -50,7 +50,7 @@ class Decoder:
 
         Args:
             nodes: (B, N) the column of the last word of each prefix
-            position: (B, N) of that word
+            position: (B, N) of that word, or (B, 1) if it is that of all
             bias: (B, N, P + N) 0 for its ancestors and itself, far below for other nodes
             past: of the P nodes before; None where there are none
             best: how many words per node, at least
@@ -62,7 +62,7 @@ class Decoder:
             copyable = np.broadcast_to(columns, (*nodes.shape, columns.shape[2]))
             wanted = np.concatenate([copyable, wanted], 2)
         feed = {
-            "nodes": self.words[self._read(nodes)] + self.positions[position],
+            "nodes": self.words.take(self._read(nodes), 0) + self.positions.take(position, 0),
             "bias": for_heads(bias, facts.decoder_heads),
             "source_bias": np.repeat(encoded.source_bias, nodes.shape[1], 2),
             "best": np.array([min(best, facts.words)]),

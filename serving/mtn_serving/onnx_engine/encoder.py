@@ -76,7 +76,8 @@ class Encoder:
 
     def _tokens(self, layout: SessionLayout) -> Feed:
         tokens = query_tokens(layout, self.separators) if self.hierarchical else layout.tokens
-        vectors = self.tables["words"][tokens] + self.tables["source_positions"][layout.position]
+        vectors = self.tables["words"].take(tokens, 0)
+        vectors += self.tables["source_positions"].take(layout.position, 0)
         together = layout.query[:, :, None] == layout.query[:, None, :]  # padding sees padding
         return {
             "tokens": vectors,

@@ -32,7 +32,7 @@ class SessionLayout:
         rank = np.zeros_like(self.tokens)  # which level a token ends a unit of; 0 for a word
         for level, index in enumerate(separators, 1):
             rank[self.tokens == index] = level
-        ends_query = rank > 0
+        self.ends_query = ends_query = rank > 0  # (B, T) its separator; END is none
         slot: np.ndarray = np.cumsum(ends_query, 1) - ends_query
         self.query = np.where(self.exists, slot, -1)  # (B, T) of each token
         self.last = self.query.max(1)  # (B,)
@@ -69,5 +69,5 @@ class SessionLayout:
 
 def query_tokens(layout: SessionLayout, separators: Sequence[int]) -> np.ndarray:
     """(B, T): each query ends in `<q>`, whatever ended it: encoded alike wherever it is."""
-    ends = np.isin(layout.tokens, [END, *separators])
+    ends = layout.ends_query | (layout.tokens == END)
     return np.where(ends, separators[0], layout.tokens)
