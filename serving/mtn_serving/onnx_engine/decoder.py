@@ -7,7 +7,6 @@ import onnxruntime
 
 from .encoder import Encoded, for_heads
 from .model_files import Facts, Feed
-from .session_source import NO_COLUMN
 from .vocabulary import UNKNOWN
 
 
@@ -56,17 +55,16 @@ class Decoder:
             best: how many words per node, at least
             wanted: (B, N, M) columns whose scores are wanted too
         """
-        facts = self.facts
+        facts, asked_for = self.facts, self._read(wanted)
         if facts.copying:
-            columns = encoded.columns[:, None]
-            copyable = np.broadcast_to(columns, (*nodes.shape, columns.shape[2]))
-            wanted = np.concatenate([copyable, wanted], 2)
+            words = encoded.copyable.words[:, None].repeat(nodes.shape[1], 1)
+            asked_for = np.concatenate([words, asked_for], 2)
         feed = {
             "nodes": self.words.take(self._read(nodes), 0) + self.positions.take(position, 0),
             "bias": for_heads(bias, facts.decoder_heads),
-            "source_bias": np.repeat(encoded.source_bias, nodes.shape[1], 2),
+            "source_bias": encoded.source_bias.repeat(nodes.shape[1], 2),
             "best": np.array([min(best, facts.words)]),
-            "wanted": self._read(wanted),
+            "wanted": asked_for,
             **(self._no_past(len(nodes)) if past is None else past),
             **encoded.memory,
             **encoded.sizes,
@@ -89,24 +87,32 @@ class Decoder:
         best of the vocabulary and all that can be copied include the best of the mixture.
 
         Args:
-            step: of generated words
-            wanted: (B, N, W + M) the columns of what can be copied, then others
+            step: of generated words; `wanted` has those that can be copied, too, in front
+            wanted: (B, N, M) columns
             copied: (B, N, W) log probabilities of copying
         """
-        copyable = np.where(encoded.columns == NO_COLUMN, -1, encoded.columns)[:, None]  # (B, 1, W)
-        places = copyable.shape[2]
-        generated = np.where(wanted < self.facts.words, step.wanted, -np.inf)
-        mixed = np.logaddexp(generated[:, :, :places], copied)
-        mixed = np.where(copyable < 0, -np.inf, mixed)
-        twice = (step.columns[..., None] == copyable[:, :, None]).any(3)
-        same = wanted[:, :, places:, None] == copyable[:, :, None]  # (B, N, M, W)
-        of_wanted = np.where(same, mixed[:, :, None], -np.inf).max(3)
+        copyable = encoded.copyable
+        places, columns = copied.shape[2], copyable.columns[:, None]  # (B, 1, W)
+        generated = np.where(copyable.known[:, None], step.wanted[:, :, :places], -np.inf)
+        mixed = np.logaddexp(generated, copied)  # -inf where there is nothing to copy
+        twice = (step.columns[..., None] == columns[:, :, None]).any(3)
         return Step(
             step.past,
-            np.concatenate([step.columns, wanted[:, :, :places]], 2),
+            np.concatenate([step.columns, columns.repeat(wanted.shape[1], 1)], 2),
             np.concatenate([np.where(twice, -np.inf, step.scores), mixed], 2),
-            np.where(same.any(3), of_wanted, generated[:, :, places:]),
+            self._of_wanted(step.wanted[:, :, places:], wanted, columns, mixed),
         )
+
+    def _of_wanted(
+        self, generated: np.ndarray, wanted: np.ndarray, columns: np.ndarray, mixed: np.ndarray
+    ) -> np.ndarray:
+        """(B, N, M) of wanted columns, by what they are as generated and as copied ones"""
+        same = wanted[..., None] == columns[:, :, None]  # (B, N, M, W)
+        if not same.any():
+            return np.where(wanted < self.facts.words, generated, -np.inf)
+        of_copied = np.where(same, mixed[:, :, None], -np.inf).max(3)
+        of_generated = np.where(wanted < self.facts.words, generated, -np.inf)
+        return np.where(same.any(3), of_copied, of_generated)
 
     def _no_past(self, sessions: int) -> Feed:
         facts = self.facts

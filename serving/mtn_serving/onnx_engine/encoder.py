@@ -8,9 +8,18 @@ import onnxruntime
 from .model_files import Facts, Feed
 from .session_layout import LevelView, SessionLayout, query_tokens
 from .session_source import NO_COLUMN, Source
+from .vocabulary import UNKNOWN
 
 NEVER = np.float32(-3e4)  # as a score it leaves nothing of its softmax
 _GENERATE = np.float32(1e3)  # log odds of not copying where there is nothing to copy
+
+
+class Copyable(NamedTuple):
+    """What can be copied: up to W words of each session."""
+
+    columns: np.ndarray  # (B, W) of the output distribution; -1 where there are fewer
+    words: np.ndarray  # (B, W) what the decoder's graph is asked for them; UNKNOWN for other words
+    known: np.ndarray  # (B, W) whether the dictionary has them
 
 
 class Encoded(NamedTuple):
@@ -20,7 +29,7 @@ class Encoded(NamedTuple):
     memory: Feed  # inputs of the decoder's graph, each beginning with B
     sizes: Feed  # inputs that are of all sessions together
     source_bias: np.ndarray  # (B, H, 1, T) which tokens the decoder sees
-    columns: np.ndarray  # (B, W) where the output distribution has what can be copied; NO_COLUMN
+    copyable: Copyable
 
     def only(self, kept: Any) -> "Encoded":
         """Some of the sessions, by their places."""
@@ -28,7 +37,7 @@ class Encoded(NamedTuple):
             sources=[self.sources[place] for place in kept],
             memory={name: array[kept] for name, array in self.memory.items()},
             source_bias=self.source_bias[kept],
-            columns=self.columns[kept],
+            copyable=Copyable(*(array[kept] for array in self.copyable)),
         )
 
 
@@ -59,7 +68,7 @@ class Encoder:
             feed.update(self._levels(layout))
         memory: Feed = {}
         sizes: Feed = {}
-        columns = np.zeros((len(sources), 0), dtype=np.int64)
+        columns = np.zeros((len(sources), 1), dtype=np.int64)
         if facts.copying:
             of_encoder, memory, sizes, columns = _pointer_inputs(
                 layout, [source.columns for source in sources], self.hierarchical, facts.levels
@@ -71,7 +80,11 @@ class Encoder:
             visible = layout.query == layout.last[:, None]
         source_bias = for_heads(bias_of(visible)[:, None], facts.decoder_heads)
         return Encoded(
-            sources, {**memory, **dict(zip(self.outputs, found))}, sizes, source_bias, columns
+            sources,
+            {**memory, **dict(zip(self.outputs, found))},
+            sizes,
+            source_bias,
+            _copyable(columns, facts.words),
         )
 
     def _tokens(self, layout: SessionLayout) -> Feed:
@@ -115,6 +128,14 @@ class Encoder:
         session, query, vector = below.nonzero()
         found[session, query, position[session, vector], vector] = 1
         return found.reshape(sessions, queries * parts, vectors)
+
+
+def _copyable(columns: np.ndarray, words: int) -> Copyable:
+    """Args: columns (B, W), NO_COLUMN where there are fewer"""
+    known = (columns != NO_COLUMN) & (columns < words)
+    return Copyable(
+        np.where(columns == NO_COLUMN, -1, columns), np.where(known, columns, UNKNOWN), known
+    )
 
 
 def bias_of(visible: np.ndarray) -> np.ndarray:
