@@ -113,9 +113,9 @@ class DisplayFilter:
         self.min_users = _min_users(rules.min_users, table)
         bundled = read_block_list(EXPLICIT_WORDS)
         entries = bundled if rules.explicit is None else rules.explicit
-        self._has_bundled_word = _on_normalised(block_list(bundled), bundled)
-        # Signs never hide a word here, whatever the character rule leaves of them: `x.com`.
-        self._is_explicit = _on_normalised(block_list(entries), entries)
+        # Of texts normalised as AOL's: signs never hide a word, whatever rule they were read by.
+        self._has_bundled_word = block_list(bundled)
+        self._is_explicit = block_list(entries)
         if text is None:  # of other makers: it may have any character
             self._is_blocked = _on_normalised(block_list(rules.block_list), rules.block_list)
         else:
@@ -132,8 +132,9 @@ class DisplayFilter:
         Args:
             held_back: is added how many were held back for each of REASONS
         """
-        is_explicit_session = any(map(self._is_explicit, own.session))
-        is_abuse = any(map(self._looks_for_abuse, own.session))
+        typed = [normalise(query, AOL) for query in own.session]
+        is_explicit_session = any(map(self._is_explicit, typed))
+        is_abuse = any(map(self._looks_for_abuse, typed))
         kept: List[Candidate] = []
         for candidate in candidates:
             reason = ABUSE if is_abuse else self._reason(candidate.text, own, is_explicit_session)
@@ -145,31 +146,35 @@ class DisplayFilter:
 
     def _reason(self, text: str, own: OwnText, is_explicit_session: bool) -> Optional[str]:
         """Of REASONS, or None for what may be shown."""
-        if self._looks_for_abuse(text):
+        normalised = normalise(text, AOL)
+        if self._looks_for_abuse(normalised):
             return ABUSE
         if self._is_blocked(text):
             return BLOCK_LIST
-        if not is_explicit_session and self._is_explicit(text):
+        if not is_explicit_session and self._is_explicit(normalised):
             return EXPLICIT
         if text in own.queries:
             return None
-        if not self.rules.personal_data and self._has_personal_data(text):
+        number = None if self.table is None else self.table.queries.find(text)
+        if not self.rules.personal_data and self._has_personal_data(text, number):
             return PERSONAL_DATA
-        return None if self._asked_by_enough(text, own) else FEW_USERS
+        return None if self._asked_by_enough(text, number, own) else FEW_USERS
 
-    def _looks_for_abuse(self, text: str) -> bool:
-        return looks_for_abuse(normalise(text, AOL), self._has_bundled_word)
+    def _looks_for_abuse(self, normalised: str) -> bool:
+        return looks_for_abuse(normalised, self._has_bundled_word)
 
-    def _has_personal_data(self, text: str) -> bool:
+    def _has_personal_data(self, text: str, number: Optional[int]) -> bool:
         """In the text, or in the form in which it would be shown."""
-        form = None if self.table is None else self.table.form(text)
-        return has_personal_data(text) or (form is not None and has_personal_data(form))
+        if has_personal_data(text):
+            return True
+        form = self.table.form_of(number) if self.table is not None and number is not None else None
+        return form is not None and has_personal_data(form)
 
-    def _asked_by_enough(self, text: str, own: OwnText) -> bool:
+    def _asked_by_enough(self, text: str, number: Optional[int], own: OwnText) -> bool:
+        """Args: number of the text in the table, if it is there"""
         table, least = self.table, self.min_users
         if table is None or least == 0:
             return True
-        number = table.queries.find(text)
         if number is not None:
             people = table.users_of(number) if table.has_users else int(table.asked[number])
             return max(people, 1) >= least  # somebody did ask it

@@ -154,8 +154,10 @@ class NextQueries(Followers):
     def form(self, query: str) -> Optional[str]:
         """How most people typed a query, where that is not how the text has it."""
         number = self.queries.find(query) if len(self.shown) else None
-        if number is None:
-            return None
+        return None if number is None else self.form_of(number)
+
+    def form_of(self, number: int) -> Optional[str]:
+        """The same, of a query by its number."""
         place = int(np.searchsorted(self.shown, np.uint32(number)))
         found = place < len(self.shown) and int(self.shown[place]) == number
         return self.forms[place] if found else None

@@ -5,7 +5,6 @@ but for what is asked. A text is found by the text itself, so no two can be take
 What is asked is checked: a map may be of a damaged file, all of which nobody has read.
 """
 
-from bisect import bisect_left
 from typing import Callable, Dict, Iterable, List, Optional, Sequence, overload
 
 import numpy as np
@@ -83,9 +82,27 @@ class TextPool(Sequence[str]):
 
     def find(self, text: str) -> Optional[int]:
         """Its place, or None."""
-        place = bisect_left(self, text)
+        place = self._first_not_below(text)
         return place if place < len(self) and self[place] == text else None
 
     def starting_with(self, prefix: str) -> range:
         """The places of all texts that start so: they stand side by side."""
-        return range(bisect_left(self, prefix), bisect_left(self, prefix + _LAST_CHARACTER))
+        return range(
+            self._first_not_below(prefix), self._first_not_below(prefix + _LAST_CHARACTER)
+        )
+
+    def _first_not_below(self, text: str) -> int:
+        """By halving, in bytes: their order is that of the texts, and none has to be decoded."""
+        wanted = text.encode("utf-8", "surrogatepass")  # which people can type, and no text has
+        letters, ends = self._letters, self._ends
+        low, high = 0, len(ends)
+        while low < high:
+            middle = (low + high) // 2
+            start, end = ends[middle - 1] if middle else 0, ends[middle]
+            if not start <= end <= len(letters):
+                raise self.damaged()
+            if bytes(letters[start:end]) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low
