@@ -29,6 +29,7 @@ fingerprints           texts that are known again and not kept
 text_pool              many texts in two arrays
 most_frequent          the most frequent of any range of numbers
 ranked_lists           many lists of numbers with their counts, in three arrays
+following              a session that is followed: read and encoded once, asked at each key
 explanation            why a text is suggested, or why not; by without_queries and contributions
 kept_folder            folders of results: a header, checksums, whole or not at all
 array_folder           such folders of arrays, which open by memory map

@@ -104,14 +104,31 @@ class Pipeline:
         """The best `n` for each session, as `Suggester.suggest_many` has them."""
         found: List[List[Suggestion]] = []
         for batch in batches(self.requests(sessions, histories)):
-            if self.ranker is None:
-                found += map(_in_order_of_sources, self._candidates(batch, held_back))
-            else:
-                found += map(self._ranked, self.described(batch, held_back))
+            asks_model = self.ranker is not None or self.beam is not None
+            sources = self.sources_of(batch) if asks_model else None
+            found += self.suggestions(batch, sources, held_back)
         return [
             [self.shown(each, session) for each in suggestions[:n]]
             for suggestions, session in zip(found, sessions)
         ]
+
+    def suggestions(
+        self,
+        requests: Sequence[Request],
+        sources: Optional[Sources],
+        held_back: Optional[Counter[str]] = None,
+    ) -> List[List[Suggestion]]:
+        """All for each request of one batch, best first, as prepared text has them.
+
+        Args:
+            sources: of `sources_of`; None where the model is asked nothing
+        """
+        if self.ranker is None:
+            pasts = list(map(self.past, requests))
+            return list(
+                map(_in_order_of_sources, self._gather(requests, pasts, sources, held_back))
+            )
+        return list(map(self._ranked, self._described(requests, sources, held_back)))
 
     def requests(self, sessions: Sequence[Session], histories: Histories = None) -> List[Request]:
         check_sessions(sessions)
@@ -123,8 +140,16 @@ class Pipeline:
         self, requests: Sequence[Request], held_back: Optional[Counter[str]] = None
     ) -> List[Described]:
         """The candidates of one batch that may be shown, with their features."""
+        return self._described(requests, self.sources_of(requests), held_back)
+
+    def _described(
+        self,
+        requests: Sequence[Request],
+        sources: Optional[Sources],
+        held_back: Optional[Counter[str]],
+    ) -> List[Described]:
         scores: Sequence[Optional[Scores]] = [None] * len(requests)
-        sources, pasts = self._sources(requests), list(map(self.past, requests))
+        pasts = list(map(self.past, requests))
         gathered = self._gather(requests, pasts, sources, held_back)
         if self.trained is not None and sources is not None:
             texts = [[each.text for each in candidates] for candidates in gathered]
@@ -143,13 +168,7 @@ class Pipeline:
             text = decode_query(suggestion.query)
         return suggestion if text is None else suggestion._replace(text=text)
 
-    def _candidates(
-        self, requests: Sequence[Request], held_back: Optional[Counter[str]]
-    ) -> List[List[Candidate]]:
-        sources = None if self.beam is None else self._sources(requests)
-        return self._gather(requests, list(map(self.past, requests)), sources, held_back)
-
-    def _sources(self, requests: Sequence[Request]) -> Optional[Sources]:
+    def sources_of(self, requests: Sequence[Request]) -> Optional[Sources]:
         """The requests as the model reads them; None without a model."""
         if self.trained is None:
             return None

@@ -8,7 +8,6 @@ has the same methods, with torch and fairseq: for research, and for any checkpoi
 """
 
 from functools import partial
-from operator import index
 from pathlib import Path
 from typing import Callable, Counter, Iterator, List, Optional, Sequence, Union
 
@@ -23,6 +22,7 @@ from .display_rules import DEFAULT as DEFAULT_RULES
 from .display_rules import DisplayRules, read_rules
 from .engine import Engine, HistorySize
 from .explanation import Explanation, explain
+from .following import Following, check_number
 from .loading import AnyPath, Loaded, PartPaths, load_bundle, load_parts
 from .next_queries import NextQueries
 from .pipeline import IN_TURN, Described, Pipeline, Suggestion, batches
@@ -194,8 +194,7 @@ class Suggester:
             histories: one for each session
             held_back: is added how many candidates may not be shown, by `display_rules.REASONS`
         """
-        if index(n) < 1:
-            raise InputError(f"{n} suggestions were asked for", "ask for at least 1")
+        check_number(n)
         return self.pipeline.lists(sessions, n, histories, held_back)
 
     def complete(
@@ -225,9 +224,17 @@ class Suggester:
         held_back: Optional[Counter[str]] = None,
     ) -> List[List[Suggestion]]:
         """For each session and its prefix what `complete` gives, sooner than one by one."""
-        if index(n) < 1:
-            raise InputError(f"{n} completions were asked for", "ask for at least 1")
+        check_number(n, "completions")
         return completion_lists(self.pipeline, sessions, prefixes, n, histories, held_back)
+
+    def follow(self, session: Session, history: Optional[History] = None) -> Following:
+        """A value that answers for this session as `suggest` and `complete` do, sooner: the session
+        is read and encoded here, once.
+
+        Args:
+            session, history: as of `complete`
+        """
+        return Following.of(self.pipeline, session, history)
 
     def explain(
         self,

@@ -87,19 +87,17 @@ class TextPool(Sequence[str]):
 
     def starting_with(self, prefix: str) -> range:
         """The places of all texts that start so: they stand side by side."""
-        return range(
-            self._first_not_below(prefix), self._first_not_below(prefix + _LAST_CHARACTER)
-        )
+        return range(self._first_not_below(prefix), self._first_not_below(prefix + _LAST_CHARACTER))
 
     def _first_not_below(self, text: str) -> int:
         """By halving, in bytes: their order is that of the texts, and none has to be decoded."""
         wanted = text.encode("utf-8", "surrogatepass")  # which people can type, and no text has
-        letters, ends = self._letters, self._ends
+        letters, ends, size = self._letters, self._ends, len(self._letters)
         low, high = 0, len(ends)
         while low < high:
             middle = (low + high) // 2
             start, end = ends[middle - 1] if middle else 0, ends[middle]
-            if not start <= end <= len(letters):
+            if not start <= end <= size:
                 raise self.damaged()
             if bytes(letters[start:end]) < wanted:
                 low = middle + 1

@@ -62,16 +62,28 @@ class Completer:
         self.sources, self.model_reads = sources, model_reads
 
     def completions(
-        self, asked: Sequence[Asked], held_back: Optional[Counter[str]] = None
+        self,
+        asked: Sequence[Asked],
+        held_back: Optional[Counter[str]] = None,
+        sources: Optional[Sources] = None,
     ) -> List[List[Completion]]:
-        """Those of one batch that may be shown, in the order of their sources."""
-        return self._gather(asked, self._sources(asked) if self._has_beam else None, held_back)
+        """Those of one batch that may be shown, in the order of their sources.
+
+        Args:
+            sources: the requests that have a session, as the model reads them; None to read them
+        """
+        if sources is None and self._has_beam:
+            sources = self._sources(asked)
+        return self._gather(asked, sources, held_back)
 
     def described(
-        self, asked: Sequence[Asked], held_back: Optional[Counter[str]] = None
+        self,
+        asked: Sequence[Asked],
+        held_back: Optional[Counter[str]] = None,
+        sources: Optional[Sources] = None,
     ) -> List[DescribedCompletions]:
         """The same with their features."""
-        sources = self._sources(asked)
+        sources = self._sources(asked) if sources is None else sources
         gathered = self._gather(asked, sources, held_back)
         scores = self._scores(asked, gathered, sources)
         return [

@@ -4,6 +4,7 @@ from typing import Counter, List, Optional, Sequence
 
 from mtn_preprocess.errors import InputError
 
+from ..engine import Sources
 from ..pipeline import IN_TURN, Pipeline, Suggestion, batches
 from ..request import read_request
 from ..session_checks import Histories, Session, check_histories, check_sessions
@@ -62,7 +63,8 @@ def _lists(
     pipeline: Pipeline, asked: Sequence[Asked], n: int, held_back: Optional[Counter[str]]
 ) -> List[List[Suggestion]]:
     """Where nothing is typed yet, the list of next queries; none where nothing was asked either."""
-    of_typed = iter(_completed(pipeline, [each for each in asked if each.prefix.text], held_back))
+    typed = [each for each in asked if each.prefix.text]
+    of_typed = iter(completed(pipeline, typed, held_back))
     found: List[List[Suggestion]] = []
     for each in asked:
         if each.prefix.text:
@@ -74,18 +76,27 @@ def _lists(
     return found
 
 
-def _completed(
-    pipeline: Pipeline, asked: Sequence[Asked], held_back: Optional[Counter[str]]
+def completed(
+    pipeline: Pipeline,
+    asked: Sequence[Asked],
+    held_back: Optional[Counter[str]] = None,
+    sources: Optional[Sources] = None,
 ) -> List[List[Suggestion]]:
+    """All for each request of one batch, best first, as prepared text has them.
+
+    Args:
+        asked: of which each has a prefix
+        sources: see `Completer.completions`
+    """
     completer, ranker = completer_of(pipeline), pipeline.completion_ranker
     if ranker is None:
-        return [_in_turn(each) for each in completer.completions(asked, held_back)]
+        return [_in_turn(each) for each in completer.completions(asked, held_back, sources)]
     return [
         [
             _suggestion(each.completions[ranked.row], ranked.probability, ranked.rule)
             for ranked in (ranker.order(each.features) if each.completions else ())
         ]
-        for each in completer.described(asked, held_back)
+        for each in completer.described(asked, held_back, sources)
     ]
 
 

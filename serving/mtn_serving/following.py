@@ -1,0 +1,76 @@
+"""A session that is followed while somebody types: read and encoded once, asked at each key.
+
+following = suggester.follow(["paris hotels"])
+following.complete("lon", n=5)
+following.suggest(n=5)
+following = following.then("london")  # another value: the session with one more query
+
+The caller keeps it, nobody else does. A longer session is encoded as a whole: what could be taken
+over from the shorter one is a small part of a request (docs/completion.md).
+"""
+
+from operator import index
+from typing import List, NamedTuple, Optional
+
+from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.session_text import QUERY_SEPARATOR
+
+from .completion.completer import Asked
+from .completion.lists import completed
+from .completion.typed_prefix import read_prefix
+from .engine import Sources
+from .pipeline import Pipeline, Suggestion
+from .request import Request, read_request
+from .session_checks import History, Session, check_histories, check_sessions
+
+
+class Following(NamedTuple):
+    """One session as the parts of one version read it: they stay the same when others are loaded.
+
+    Never changed, so several threads may ask it.
+    """
+
+    pipeline: Pipeline
+    session: Session
+    history: Optional[History]
+    request: Request  # both, read; its session may be empty
+    sources: Optional[Sources]  # as the model reads it; None without a model or a query
+
+    @classmethod
+    def of(cls, pipeline: Pipeline, session: Session, history: Optional[History]) -> "Following":
+        check_sessions([session])
+        check_histories([history], [session])
+        request = read_request(session, history, pipeline.reader, may_be_empty=True)
+        sources = pipeline.sources_of([request]) if request.session else None
+        return cls(pipeline, session, history, request, sources)
+
+    def then(self, query: str) -> "Following":
+        """When one more query was asked."""
+        if isinstance(self.session, str):
+            longer: Session = f"{self.session} {QUERY_SEPARATOR} {query}"
+        else:
+            longer = [*self.session, query]
+        return self.of(self.pipeline, longer, self.history)
+
+    def suggest(self, n: int = 10) -> List[Suggestion]:
+        """As `Suggester.suggest` of the session and its history."""
+        check_number(n)
+        if not self.request.session:
+            raise InputError("a session without a query", "give at least one")
+        (found,) = self.pipeline.suggestions([self.request], self.sources)
+        return [self.pipeline.shown(each, self.session) for each in found[:n]]
+
+    def complete(self, prefix: str, n: int = 5) -> List[Suggestion]:
+        """As `Suggester.complete` of the session and its history."""
+        check_number(n, "completions")
+        asked = Asked(self.request, read_prefix(prefix, self.pipeline.reader))
+        if not asked.prefix.text:
+            return self.suggest(n) if self.request.session else []
+        (found,) = completed(self.pipeline, [asked], sources=self.sources)
+        return [self.pipeline.shown(each, self.session) for each in found[:n]]
+
+
+def check_number(n: int, what: str = "suggestions") -> None:
+    """Refuse a list of fewer than one."""
+    if index(n) < 1:
+        raise InputError(f"{n} {what} were asked for", "ask for at least 1")
