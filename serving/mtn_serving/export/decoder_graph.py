@@ -11,6 +11,8 @@ from .graph import INTEGER, Graph
 from .layers import Past, Source, decoder_layer
 from .pointer_graph import copied_and_generating
 
+MAX_BYTES = 1 << 26  # of one matrix
+
 
 def decoder_graph(model: Any, int8: bool) -> Graph:
     graph, decoder = Graph(int8), model.decoder
@@ -40,10 +42,8 @@ def decoder_graph(model: Any, int8: bool) -> Graph:
 def _add_output_layer(graph: Graph, decoder: Any, features: str) -> None:
     """The best words of each node, and the log probabilities of wanted ones; with a pointer, those
     of generating them."""
-    layer = decoder.output_projection
-    words = graph.op(
-        "LogSoftmax", graph.linear(features, layer.weight, layer.bias), axis=-1
-    )  # (B, N, V)
+    scores = _scores_of_words(graph, decoder.output_projection, features)
+    words = graph.op("LogSoftmax", scores, axis=-1)  # (B, N, V)
     best, which = graph.ops(
         "TopK", words, graph.input("best", [1], INTEGER), outputs=2, axis=-1, largest=1, sorted=0
     )
@@ -57,3 +57,16 @@ def _add_output_layer(graph: Graph, decoder: Any, features: str) -> None:
     graph.output("best_scores", best, ["B", "N", "K"])
     graph.output("best_words", which, ["B", "N", "K"], INTEGER)
     graph.output("wanted_scores", wanted, ["B", "N", "M"])
+
+
+def _scores_of_words(graph: Graph, layer: Any, features: str) -> str:
+    """features (B, N, F) -> (B, N, V), in parts of the vocabulary: when a graph is opened, one
+    matrix after the other is rearranged, and for that moment is in memory twice."""
+    words, inputs = layer.weight.shape
+    at_once = max(1, MAX_BYTES // (inputs * (1 if graph.int8 else 4)))
+    parts = [slice(start, start + at_once) for start in range(0, words, at_once)]
+    scores = [
+        graph.linear(features, layer.weight[part], None if layer.bias is None else layer.bias[part])
+        for part in parts
+    ]
+    return scores[0] if len(scores) == 1 else graph.op("Concat", *scores, axis=-1)

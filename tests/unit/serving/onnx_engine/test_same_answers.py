@@ -4,19 +4,23 @@ import math
 import re
 
 import numpy as np
+import onnx
 import pytest
 from exported_models import (
     EXPORTED,
     assert_same_hypotheses,
     engines,
     engines_in_pieces,
+    export,
     lines_in_words,
     onnx_hypotheses,
     session_lines,
     torch_hypotheses,
 )
 from processes import ROOT
+from sessions import build
 
+from mtn_serving.export import decoder_graph
 from mtn_serving.export.export_model import export_model
 from mtn_serving.onnx_engine import candidate_trie, exported_model
 from mtn_serving.onnx_engine.exported_model import ExportedModel
@@ -114,6 +118,20 @@ def test_in_parts_as_in_one(monkeypatch):
     assert exported.beam_search(4)(sources) == hypotheses
     for ours, others in zip(exported.scores(sources, candidates), scores):
         np.testing.assert_allclose(ours.log_probability, others.log_probability, atol=1e-5)
+
+
+@pytest.mark.parametrize("int8", [False, True])
+def test_an_output_layer_of_many_words_is_exported_in_parts(int8, monkeypatch):
+    task, model = build(*EXPORTED["copying"])
+    model = model.float().eval()
+    whole = ExportedModel.load(export(model, task, int8))
+    monkeypatch.setattr(decoder_graph, "MAX_BYTES", 200)
+    folder = export(model, task, int8)
+    kinds = [node.op_type for node in onnx.load(str(folder / "decoder.onnx")).graph.node]
+    assert kinds.count("Concat") == 1
+    lines = session_lines(seed=4, count=6)
+    parts = ExportedModel.load(folder)
+    assert_same_hypotheses(onnx_hypotheses(parts, lines, 5), onnx_hypotheses(whole, lines, 5))
 
 
 KEPT = ROOT / "tests/kept"
