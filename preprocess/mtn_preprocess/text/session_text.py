@@ -60,7 +60,8 @@ def escape_symbols(line: str, separators: Optional[Container[str]] = None) -> st
     Args:
         separators: those to keep, if not all; other separators were typed as words
     """
-    line = _SYMBOL.sub(r"\\\g<0>", line)
+    if "<" in line or "madeupword" in line:  # few lines, and looking is quicker than searching
+        line = _SYMBOL.sub(r"\\\g<0>", line)
     if separators is None or find_separator(line, separators) is None:
         return line
     return " ".join(

@@ -79,8 +79,10 @@ def score(
     max_nodes = max(1, _MAX_NUMBERS // len(vocabulary))
     for jobs in _groups(list(_jobs(columns, max_nodes)), max_nodes):
         wanted = _wanted_scores(decoder, encoded.only([job.session for job in jobs]), jobs)
-        for job, of_nodes in zip(jobs, wanted):
-            sums[job.session] += [float(of_nodes[path].sum()) for path in job.paths]
+        for job, of_nodes in zip(jobs, wanted.tolist()):
+            sums[job.session] += [
+                sum(of_nodes[node][place] for node, place in zip(*path)) for path in job.paths
+            ]
     return [
         Scores(
             np.array(of_session),

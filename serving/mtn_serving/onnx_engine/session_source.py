@@ -34,6 +34,8 @@ class Source(NamedTuple):
 
     def columns_of(self, words: Sequence[str], vocabulary: Vocabulary) -> List[int]:
         """UNKNOWN for what is neither in the dictionary nor to be copied."""
+        if not self.unknown_words:
+            return [vocabulary.index.get(word, UNKNOWN) for word in words]
         copied = {word: len(vocabulary) + slot for slot, word in enumerate(self.unknown_words)}
         found = [vocabulary.index.get(word, copied.get(word, UNKNOWN)) for word in words]
         # Of a session whose last query alone is read, the others have columns, too.
