@@ -5,11 +5,14 @@ but for what is asked. A text is found by the text itself, so no two can be take
 What is asked is checked: a map may be of a damaged file, all of which nobody has read.
 """
 
+from bisect import bisect_left
+from functools import cached_property
 from typing import Callable, Dict, Iterable, List, Optional, Sequence, overload
 
 import numpy as np
 
 _LAST_CHARACTER = chr(0x10FFFF)
+_AT_HAND = 1024  # texts that are decoded once: reading them touches as many pages at most
 
 
 class TextPool(Sequence[str]):
@@ -90,10 +93,12 @@ class TextPool(Sequence[str]):
         return range(self._first_not_below(prefix), self._first_not_below(prefix + _LAST_CHARACTER))
 
     def _first_not_below(self, text: str) -> int:
-        """By halving, in bytes: their order is that of the texts, and none has to be decoded."""
+        """By halving, among some texts that are at hand, then in bytes between two of them: their
+        order is that of the texts, and none has to be decoded."""
+        place, step = bisect_left(self._some, text), self._step
+        low, high = max(0, (place - 1) * step + 1), min(len(self), place * step)
         wanted = text.encode("utf-8", "surrogatepass")  # which people can type, and no text has
         letters, ends, size = self._letters, self._ends, len(self._letters)
-        low, high = 0, len(ends)
         while low < high:
             middle = (low + high) // 2
             start, end = ends[middle - 1] if middle else 0, ends[middle]
@@ -104,3 +109,12 @@ class TextPool(Sequence[str]):
             else:
                 high = middle
         return low
+
+    @cached_property
+    def _some(self) -> List[str]:
+        """Every so many texts."""
+        return self[:: self._step]
+
+    @property
+    def _step(self) -> int:
+        return 1 + len(self._ends) // _AT_HAND

@@ -64,14 +64,17 @@ class Encoder:
     def __call__(self, sources: Sequence[Source]) -> Encoded:
         layout = SessionLayout([source.tokens for source in sources], self.separators)
         facts, feed = self.facts, self._tokens(layout)
+        top = max(facts.levels, 2)  # without a level above queries, the source is a session
+        upper = range(2, top + 1) if self.hierarchical else ()
+        views = [layout.level(level, top=level == top) for level in upper]
         if facts.levels > 1:
-            feed.update(self._levels(layout))
+            feed.update(self._levels(layout, views))
         memory: Feed = {}
         sizes: Feed = {}
         columns = np.zeros((len(sources), 1), dtype=np.int64)
         if facts.copying:
             of_encoder, memory, sizes, columns = _pointer_inputs(
-                layout, [source.columns for source in sources], self.hierarchical, facts.levels
+                layout, [source.columns for source in sources], views
             )
             feed.update(of_encoder)
         found = self.graph.run(self.outputs, feed)
@@ -97,15 +100,14 @@ class Encoder:
             "token_bias": for_heads(bias_of(together), self.facts.encoder_heads),
         }
 
-    def _levels(self, layout: SessionLayout) -> Feed:
+    def _levels(self, layout: SessionLayout, views: Sequence[LevelView]) -> Feed:
         """For levels 2 and up: the parts of each unit, their positions, and what they see."""
         facts = self.facts
         slots = np.arange(layout.queries)
         below = layout.query[:, None, :] == slots[:, None]  # (B, Q, T) the parts of each unit
         position = layout.position
         feed: Feed = {"query_of_token": np.float32(below.transpose(0, 2, 1))}
-        for level in range(2, facts.levels + 1):
-            view = layout.level(level, top=level == facts.levels)
+        for level, view in enumerate(views, 2):
             feed[f"parts_{level}"] = self._parts(level, below, position)
             feed[f"positions_{level}"] = self.tables[f"positions_{level}"][view.position]
             feed[f"bias_{level}"] = for_heads(bias_of(view.visible), facts.encoder_heads)
@@ -149,10 +151,12 @@ def for_heads(bias: np.ndarray, heads: int) -> np.ndarray:
 
 
 def _pointer_inputs(
-    layout: SessionLayout, columns: Sequence[List[int]], hierarchical: bool, levels: int
+    layout: SessionLayout, columns: Sequence[List[int]], views: Sequence[LevelView]
 ) -> Tuple[Feed, Feed, Feed, np.ndarray]:
     """What the pointer needs of the words that can be copied.
 
+    Args:
+        views: of the levels; none for a flat model
     Returns:
         inputs of the encoder, of the decoder by session, of the decoder, and the columns (B, W)
     """
@@ -171,11 +175,9 @@ def _pointer_inputs(
     has_word = to_word.max(2) > 0  # (B, Q·L)
     gate = np.where(has_word.any(1), np.float32(0), _GENERATE)[:, None, None]
     memory = {"pointer_to_word": to_word, "pointer_gate": gate}
-    if not hierarchical:
+    if not views:
         mask = bias_of(has_word)[:, None]
         return {"pointer_places": places, "pointer_mask": mask}, memory, {}, table
-    top = max(levels, 2)  # without a level above queries, the source is a session
-    views = [layout.level(level, top=level == top) for level in range(2, top + 1)]
     units = _units_with_words(
         has_word.reshape(sessions, queries, length).max(2), views, layout.last
     )
