@@ -427,6 +427,21 @@ def test_pool(texts, wanted):
     assert starting == [text for text in sorted(texts) if text.startswith(prefix)]
 
 
+@pytest.mark.parametrize("count", [1023, 1024, 1025, 5000])
+def test_many_texts_are_found(count):
+    """Some are at hand, the others are between two of them."""
+    rng = random.Random(count)
+    texts = {"".join(rng.choices("ab é\U0001f600", k=rng.randint(0, 12))) for _ in range(2 * count)}
+    texts = sorted(texts)[:count]
+    pool = TextPool.of(texts)
+    assert [pool.find(text) for text in texts] == list(range(count))
+    assert all(pool.find(text + "\0") is None for text in texts)
+    assert pool.find("\ud800") is None  # half a character, which nobody can write, but send
+    for prefix in ("", "a", "b é", "\U0001f600"):
+        found = [pool[place] for place in pool.starting_with(prefix)]
+        assert found == [text for text in texts if text.startswith(prefix)]
+
+
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4))))
 def test_ranked_lists(events):
     lists = RankedLists.count([key for key, _ in events], [item for _, item in events], 5)
