@@ -7,7 +7,8 @@
     popular    what people ask most, whatever came before
     beam       hypotheses of the model
     words      words that people type behind the last finished word; the ends of popular queries
-    corrected  popular queries whose start differs by one typing error, where little else is found
+    corrected  popular queries whose start differs by accents or one typing error, where few others
+               that people asked are found
 
 All but the last kind start exactly with what was typed.
 """
@@ -23,7 +24,7 @@ from ..history import Past
 from ..next_queries import NextQueries
 from .next_words import next_words
 from .typed_prefix import Prefix
-from .typing_errors import corrected_prefixes
+from .typing_errors import corrected_prefixes, with_other_accents
 
 # In the order in which they come where no ranker is at hand.
 SOURCES = ("history", "counts", "session", "edits", "popular", "beam", "words", "corrected")
@@ -32,7 +33,8 @@ HISTORY, COUNTS, SESSION, EDITS, POPULAR, BEAM, WORDS, CORRECTED = SOURCES
 SWITCHED_WITH = {POPULAR: COUNTS, WORDS: COUNTS, CORRECTED: COUNTS}
 
 MAX_OWN, MAX_COUNTED, MAX_SESSION, MAX_POPULAR, MAX_WORDS, MAX_CORRECTED = 20, 20, 10, 20, 5, 10
-MIN_FOUND = 3  # with fewer, a typing error is looked for
+MIN_FOUND = 3  # with fewer that somebody asked, a typing error is looked for
+_ASKED = {HISTORY, COUNTS, POPULAR}  # the others make up what nobody asked, after any typing error
 
 
 class Completion(NamedTuple):
@@ -66,7 +68,7 @@ def gather_completions(
     beam: Sequence[str],
     sources: Sequence[str],
 ) -> List[Completion]:
-    """All completions in the order of SOURCES, each source's best first.
+    """All completions but corrected ones, in the order of SOURCES, each source's best first.
 
     Args:
         table: None for no counts
@@ -88,8 +90,26 @@ def gather_completions(
     for source in SOURCES:
         if is_on[source] and source in makers:
             _add(found, source, makers[source], typed)
-    if table is not None and is_on[CORRECTED] and len(found) < MIN_FOUND:
-        _add(found, CORRECTED, _corrected(typed.prefix, table), typed)
+    return _completions(found, typed)
+
+
+def gather_corrected(
+    typed: Typed, table: NextQueries, shown: Sequence[Completion]
+) -> List[Completion]:
+    """Those that a typing error hides, where few are shown that somebody asked.
+
+    Args:
+        shown: the other completions, as far as they may be shown
+    """
+    if sum(not _ASKED.isdisjoint(each.places) for each in shown) >= MIN_FOUND:
+        return []
+    found: Dict[str, Dict[str, int]] = {}
+    _add(found, CORRECTED, _corrected(typed.prefix, table), typed)
+    known = {each.text for each in shown}
+    return [each for each in _completions(found, typed) if each.text not in known]
+
+
+def _completions(found: Dict[str, Dict[str, int]], typed: Typed) -> List[Completion]:
     ago = {query: place for place, query in reversed(list(enumerate(typed.session[::-1], 1)))}
     return [
         Completion(text, next(iter(places)), places, ago.get(text))
@@ -175,11 +195,12 @@ def _words(prefix: Prefix, table: NextQueries) -> Iterator[str]:
             return
 
 
-def _corrected(prefix: Prefix, table: NextQueries) -> List[str]:
-    """The most asked queries of all corrected prefixes."""
-    found = chain.from_iterable(
-        table.most_asked.of(table.queries.starting_with(each), MAX_CORRECTED)
-        for each in corrected_prefixes(table.queries, prefix.text)
-    )
-    best_first = sorted(set(found), key=lambda number: (-int(table.asked[number]), number))
-    return [table.queries[number] for number in best_first[:MAX_CORRECTED]]
+def _corrected(prefix: Prefix, table: NextQueries) -> Iterator[str]:
+    """The most asked queries of all prefixes with other accents, then of all corrected ones."""
+    for corrected in (with_other_accents, corrected_prefixes):
+        found = chain.from_iterable(
+            table.most_asked.of(table.queries.starting_with(each), MAX_CORRECTED)
+            for each in corrected(table.queries, prefix.text)
+        )
+        best_first = sorted(set(found), key=lambda number: (-int(table.asked[number]), number))
+        yield from (table.queries[number] for number in best_first[:MAX_CORRECTED])

@@ -11,7 +11,14 @@ from ..engine import Engine, HistorySize, Scores, Sources
 from ..history import past_of
 from ..next_queries import NextQueries
 from ..request import Request
-from .candidates import Completion, Typed, gather_completions
+from .candidates import (
+    CORRECTED,
+    SWITCHED_WITH,
+    Completion,
+    Typed,
+    gather_completions,
+    gather_corrected,
+)
 from .features import completion_features
 from .typed_prefix import Prefix
 
@@ -119,8 +126,13 @@ class Completer:
         found = []
         for each in asked:
             beam = next(of_request, []) if each.request.session else []
-            completions = gather_completions(_typed(each), self.table, beam, self.sources)
-            found.append(self._shown(each, completions, held_back))
+            typed = _typed(each)
+            completions = gather_completions(typed, self.table, beam, self.sources)
+            shown = self._shown(each, completions, held_back)
+            if self.table is not None and SWITCHED_WITH[CORRECTED] in self.sources:
+                corrected = gather_corrected(typed, self.table, shown)
+                shown += self._shown(each, corrected, held_back)
+            found.append(shown)
         return found
 
     def _shown(

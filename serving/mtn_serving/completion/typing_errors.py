@@ -1,20 +1,22 @@
-"""Texts of a sorted pool whose start differs from a prefix by one typing error.
+"""Texts of a sorted pool whose start differs from a prefix by one typing error, or by accents.
 
 The error is a letter too many, a letter missing, a wrong letter, or two letters in the wrong order.
 The first letter is taken as right: people seldom miss it, and without it far more texts are alike.
-A last letter is never replaced: nothing behind it tells that it is wrong.
+For the same reason no first letter of a word is replaced. A last letter is never replaced: nothing
+behind it tells that it is wrong.
 
 The pool is walked as a trie: up to each place of the prefix the range of texts that start so is
 known, and only letters that really follow there are tried. So any alphabet will do, and the time
 depends on the prefix and hardly on the pool.
 """
 
+import unicodedata
 from bisect import bisect_left
 from typing import Iterator, List, Set
 
 from ..text_pool import TextPool
 
-_LAST_CHARACTER = chr(0x10FFFF)
+_BEYOND_ASCII, _LAST_CHARACTER = chr(0x80), chr(0x10FFFF)
 MIN_LETTERS = 4  # of a prefix that may have an error: shorter ones are near to everything
 
 
@@ -33,6 +35,34 @@ def corrected_prefixes(pool: TextPool, prefix: str) -> List[str]:
     return sorted(found - {prefix})
 
 
+def with_other_accents(pool: TextPool, prefix: str) -> List[str]:
+    """All prefixes that differ by accents and that some text starts with: `cafe n` -> `café n`."""
+    found = {"": range(len(pool))}
+    for letter in prefix:
+        longer = {
+            before + each: _starting_with(pool, before + each, known)
+            for before, known in found.items()
+            for each in _alike(pool, known, before, letter)
+        }
+        found = {start: known for start, known in longer.items() if known}
+    return sorted(found.keys() - {prefix})
+
+
+def _alike(pool: TextPool, known: range, before: str, letter: str) -> Iterator[str]:
+    """The letter without its accents, and what follows `before` and differs from it by accents."""
+    plain = _without_accents(letter)
+    yield plain
+    accented = bisect_left(pool, before + _BEYOND_ASCII, known.start, known.stop)
+    for each in _letters_at(pool, range(accented, known.stop), before):
+        if _without_accents(each) == plain:
+            yield each
+
+
+def _without_accents(letter: str) -> str:
+    parts = unicodedata.normalize("NFD", letter)
+    return "".join(part for part in parts if not unicodedata.combining(part)) or letter
+
+
 def _corrected_at(pool: TextPool, known: range, prefix: str, place: int) -> Iterator[str]:
     """Corrections that leave all before a place as it is.
 
@@ -42,7 +72,9 @@ def _corrected_at(pool: TextPool, known: range, prefix: str, place: int) -> Iter
     before, behind = prefix[:place], prefix[place:]
     fixed = [behind[1:], behind[1:2] + behind[:1] + behind[2:]]
     for letter in _letters_at(pool, known, before):
-        fixed += [letter + behind, *([letter + behind[1:]] if behind[1:] else [])]
+        fixed.append(letter + behind)
+        if behind[1:] and not before.endswith(" "):
+            fixed.append(letter + behind[1:])
     for rest in fixed:
         if rest and _starting_with(pool, before + rest, known):
             yield before + rest

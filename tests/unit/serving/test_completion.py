@@ -180,6 +180,35 @@ def test_no_error_is_looked_for_where_enough_is_found():
     assert "hostel" not in texts(["x"], "hotel", Suggester(table, rules=ANY))
 
 
+def test_what_may_not_be_shown_does_not_hide_a_typing_error():
+    """Behind `lodnon`, which nobody typed, no words of others may be shown."""
+    pairs = [["x", f"{word} hall"] for word in ("ha", "hb", "hc", "hd")] + [["x", "london hall"]]
+    table = table_of(pairs * 2, users=[*range(5), *range(5, 10)], min_users=1)
+    found = Suggester(table).complete(["x"], "lodnon h")
+    assert [(each.text, each.rule) for each in found] == [("london hall", CORRECTED)]
+
+
+def test_what_is_made_up_does_not_hide_a_typing_error():
+    names = ("ha", "hb", "hc")
+    table = table_of([["x", f"big {name}"] for name in names] + [["x", "small big hd"]])
+    found = Suggester(table, rules=ANY).complete(["x"], "samll big h")
+    assert found[0].source == "words" and len(found) > 3
+    assert (found[-1].text, found[-1].source) == ("small big hd", CORRECTED)
+
+
+@pytest.mark.parametrize("typed", ["cafe n", "cafè n", "cáfé n", "cafe\u0300 n"])
+def test_accents_are_forgiven_all_of_them(typed):
+    found = Suggester(TABLE, rules=ANY).complete(["x"], typed)
+    assert [(each.text, each.rule) for each in found] == [("café noir", CORRECTED)]
+    assert texts(["x"], "lôndön h") == ["london hotels"]
+    assert "london" in texts(["x"], "lô")  # also in short text
+
+
+def test_the_first_letter_of_a_word_is_taken_as_right():
+    assert texts(["x"], "london gotel") == []
+    assert texts(["x"], "london hitel") == ["london hotels"]
+
+
 # --- what the model says --------------------------------------------------------------------------
 
 

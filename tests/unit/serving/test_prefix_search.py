@@ -8,7 +8,7 @@ from test_next_queries import table_of
 
 from mtn_serving import most_frequent
 from mtn_serving.completion.next_words import next_words
-from mtn_serving.completion.typing_errors import corrected_prefixes
+from mtn_serving.completion.typing_errors import corrected_prefixes, with_other_accents
 from mtn_serving.most_frequent import MostFrequent
 from mtn_serving.text_pool import TextPool
 
@@ -42,7 +42,8 @@ def errors_of(prefix):
         found.add(before + behind[1:2] + behind[:1] + behind[2:])
         for letter in letters:
             found.add(before + letter + behind)
-            found.add(before + letter + behind[1:] if behind[1:] else prefix)
+            if behind[1:] and before[-1] != " ":  # a first letter is taken as right
+                found.add(before + letter + behind[1:])
     return found - {prefix}
 
 
@@ -53,3 +54,23 @@ TEXTS = st.text(alphabet="abé ", min_size=1, max_size=7)
 def test_one_typing_error(texts, prefix):
     wanted = {each for each in errors_of(prefix) if any(text.startswith(each) for text in texts)}
     assert corrected_prefixes(TextPool.of(texts), prefix) == sorted(wanted)
+
+
+def plain(text):
+    return text.translate(str.maketrans("éêñ", "een"))
+
+
+ACCENTED = st.text(alphabet="beéênñ ", min_size=1, max_size=5)
+
+
+@given(st.lists(ACCENTED, max_size=12), ACCENTED)
+def test_other_accents(texts, prefix):
+    starts = {text[: len(prefix)] for text in texts if len(text) >= len(prefix)}
+    wanted = {each for each in starts if plain(each) == plain(prefix)} - {prefix}
+    assert with_other_accents(TextPool.of(texts), prefix) == sorted(wanted)
+
+
+def test_letters_that_only_look_like_accents_stay():
+    texts = ["\uac01", "\uac00", "\u0131", "i", "\u094d", "\u093c"]  # two syllables, a sign alone
+    for prefix in texts:
+        assert with_other_accents(TextPool.of(texts), prefix) == []
