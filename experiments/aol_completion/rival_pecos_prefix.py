@@ -40,7 +40,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "aol_small"))
-from rival_pecos import last_query, read_pairs  # noqa: E402
+from rival_pecos import last_query, read_pairs
 
 LETTERS = (1, 2, 3)  # of the n-grams of a prefix
 MAX_LABELS = 1000  # that a request ranks, as in qp2q
