@@ -6,7 +6,7 @@
 # prepares LOG split by user and time (or as given: user, time, session), trains a model, counts, fits
 # the rankers of completions on validation data, and scores completions of a sample of the test pairs
 # beside the baselines. What is there already is kept, also what ../aol_lists/run.sh made in the same
-# WORK_FOLDER. UPDATES=8500, WIDTH=128 and SEED=1 can be set; EVERY=16: every 16th test pair is
+# WORK_FOLDER. UPDATES=8500, WIDTH=128 and SEED=1 can be set; EVERY=8: every 8th test pair is
 # completed; FIT_EVERY=4: the ranker with the model learns from every 4th validation pair;
 # PECOS=python adds the rival of rival_pecos_prefix.py.
 set -euo pipefail
@@ -16,7 +16,7 @@ log=$1 work=$2
 shift 2
 [ $# -gt 0 ] || set -- user time
 updates=${UPDATES:-8500} width=${WIDTH:-128} seed=${SEED:-1}
-every=${EVERY:-16} fit_every=${FIT_EVERY:-4}
+every=${EVERY:-8} fit_every=${FIT_EVERY:-4}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 python=${PYTHON:-$([ -x "$root/.venv/bin/python" ] && echo "$root/.venv/bin/python" || echo python3)}
@@ -89,6 +89,8 @@ complete() {  # each of ours without and with the person's past
         keep "$answers/$method.jsonl" "$bin/mtn-complete" --baseline "$method" \
             --train "$text/train" --test "$judged"
     done
+    keep "$answers/session.jsonl" "$bin/mtn-complete" --baseline personal --no-history \
+        --train "$text/train" --test "$judged"
     [ -z "${PECOS:-}" ] || keep "$answers/pecos.jsonl" "$PECOS" "$here/rival_pecos_prefix.py" \
         --train "$text/train" --test "$judged"
     ours counts --counts "$counts" --completion-ranker "$made/counts-ranker"
@@ -104,8 +106,9 @@ ours() {
 }
 
 score() {
-    local systems=() against=(--baseline last-popular --baseline personal) name
-    for name in popular last last-popular pecos counts model free \
+    local systems=() against=() name
+    for name in last-popular session personal; do against+=(--baseline "$name"); done
+    for name in popular last last-popular session pecos counts model free \
         personal counts-past model-past free-past; do
         [ ! -e "$answers/$name.jsonl" ] || systems+=("$name=$answers/$name.jsonl")
     done
