@@ -171,8 +171,10 @@ def differs_by_ties(ours: List[Hypothesis], theirs: List[Hypothesis]) -> bool:
     score_of = {each.text: each.score for each in theirs}
     return len(ours) == len(theirs) and all(
         mine.text == other.text
-        or abs(score_of.get(mine.text, theirs[-1].score) - other.score) <= TIE
-        and abs(mine.score - other.score) <= TIE
+        or (
+            abs(score_of.get(mine.text, theirs[-1].score) - other.score) <= TIE
+            and abs(mine.score - other.score) <= TIE
+        )
         for mine, other in zip(ours, theirs)
     )
 
