@@ -37,8 +37,12 @@ coverage: $(VENV)/.installed-spark  ## the suite again, with branch coverage
 bench: $(VENV)/.installed-bench  ## training and decoding compared with stock fairseq, 20 minutes
 	$(VENV)/bin/python benchmarks/models/run.py $(ARGS)
 
-bench-serve: $(VENV)/.installed-bench  ## one request through each engine, 10 minutes
-	$(VENV)/bin/python benchmarks/serving/engines.py $(ARGS)
+bench-serve: $(VENV)/.installed-bench  ## requests through each engine, then over HTTP, 15 minutes
+	PECOS=$(PECOS) $(VENV)/bin/python benchmarks/serving/engines.py \
+		--docs benchmarks/serving/README.md $(ARGS)
+	@test -d runs/demo/bundle || echo "without requests over HTTP: no runs/demo/bundle; make demo"
+	test ! -d runs/demo/bundle || $(VENV)/bin/python benchmarks/serving/load.py \
+		--demo runs/demo --output benchmarks/serving --docs docs/serving.md
 
 bench-preprocess: $(VENV)/.installed-bench  ## time and memory on 36 million rows, half an hour
 	$(VENV)/bin/python benchmarks/preprocess/run.py $(ARGS)

@@ -62,7 +62,12 @@ setup(
         "serve": ["fastapi>=0.115", "httptools", "prometheus-client>=0.20", "uvicorn>=0.30"],
         # For the site, and for the notebook that the tests run.
         "docs": ["ipykernel", "matplotlib>=3.7", "mkdocs-material>=9.5", "nbclient"],
-        "bench": ["matplotlib", "pandas>=2.2", "psutil"],
+        "bench": [
+            'ctranslate2>=4.6; python_version >= "3.9"',
+            "matplotlib",
+            "pandas>=2.2",
+            "psutil",
+        ],
     },
     entry_points={
         "console_scripts": [

@@ -1,150 +1,193 @@
 #!/usr/bin/env python3
-"""One request through each engine: text of a session in, the texts of a beam out.
+"""First part of `make bench-serve`: what one request costs, each engine beside the others.
 
-Models are untrained and as large as those of `benchmarks/models`; every search has as many steps.
-CTranslate2 has no encoder of two levels: it runs a flat Transformer of as many layers. All of them
-answer the same sessions in turn, in one process, so that a busy machine slows all of them alike;
-CPU time is measured. Engines that are not installed are left out, and the table says so.
+    engines.py [--words 5000 …] [--threads 1 2] [--demo runs/demo]
+               [--output FOLDER] [--docs PAGE]
+
+Models: untrained, of three sizes; a session in, the texts of a beam out, five decoder steps.
+Lists: suggestions and completions of what `make demo` wrote; PECOS=python adds PECOS.
+
+All engines answer the same sessions in turn, so that a busy machine slows all of them alike; CPU
+time is measured. Start-up and memory are of a process that does nothing else. What is not
+installed is left out and named. Writes engines.json and engines.md.
 """
 
 import argparse
+import importlib.util
+import json
+import logging
 import os
-import random
-import statistics
+import platform
 import sys
 import tempfile
-import time
+from datetime import date
+from functools import partial
+from importlib import metadata
 from pathlib import Path
-from typing import Callable, Dict, List
+from typing import Any, Callable, Dict, List, Tuple
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy and torch are imported
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-import torch
-from fairseq import options, tasks
+import list_engines
+import model_engines
+from converted_model import check_converted_model
+from engines_report import markdown, show_in
+from measuring import WARM_UP, Taken, fresh, in_turn, many_requests, one_request
+from synthetic_models import WIDTHS, random_sessions, write_models
 
-import mtn_fairseq  # noqa: F401  (registers the task and the models)
-from mtn_preprocess.text.dictionary_file import SYMBOLS
-from mtn_serving.export.export_model import write_model
-from mtn_serving.onnx_engine.exported_model import ExportedModel
-from mtn_serving.torch_engine.trained_model import TrainedModel
-
-Engine = Callable[[List[str]], List[List[str]]]  # sessions -> hypotheses
-
-BEAM, WORDS = 5, 4  # hypotheses; words of each
-LEVELS, DECODER_LAYERS = (3, 2), 3
-WIDTHS = {5_000: 128, 20_000: 256, 76_000: 512}  # channels, by words of the dictionary
-WORDS_PER_QUERY = [0.16, 0.27, 0.24, 0.14, 0.09, 0.05, 0.03, 0.02]  # 1 to 8, as in AOL's log
+HERE = Path(__file__).resolve().parent
+INTERACTIVE = "fairseq-interactive"
+TOGETHER = 64
+BATCHES = 3  # of so many sessions; the first warms up
+Rows = List[Dict[str, Any]]
 
 
 def main() -> None:
     args = parse_args()
-    torch.set_num_threads(args.threads)
-    print(
-        "CPU milliseconds of one request (median, p95), and sessions per CPU second, 64 at once\n"
-    )
-    print("| words / channels | engine | one request | p95 | 64 at once |")
-    print("|---|---|---|---|---|")
+    logging.disable(logging.WARNING)  # fairseq reports what it loads
+    left_out: List[str] = []
+    results: Dict[str, Any] = {"machine": machine(args), "left_out": left_out}
+    if args.words:
+        results["models"], results["converted"] = [], []
     for words in args.words:
+        print(f"== models of {words:,} words", flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            engines = engines_of(Path(folder), words, args.copying, args.threads)
-            sessions = random_sessions(words, args.requests + 5)
-            one = times(engines, [[session] for session in sessions])
-            many = times(engines, [random_sessions(words, 64, seed) for seed in range(3, 8)])
-        for name in engines:
-            ordered = sorted(one[name][5:])  # the first warm up
-            print(
-                f"| {words:,} / {WIDTHS[words]} | {name} | {statistics.median(ordered):.1f} ms "
-                f"| {ordered[int(0.95 * len(ordered))]:.1f} ms "
-                f"| {64_000 / statistics.median(many[name][1:]):.0f} per s |",
-                flush=True,
-            )
+            write_models(Path(folder), words, args.copying)
+            kinds = dict(model_engines.ENGINES)
+            if importlib.util.find_spec("ctranslate2") is None:
+                name_left_out(left_out, "CTranslate2: pip install -e '.[bench]'")
+                kinds = {n: kind for n, kind in kinds.items() if "CTranslate2" not in n}
+            else:
+                found = check_converted_model(Path(folder), words)
+                results["converted"].append({"words": words, **found})
+            requests = partial(random_sessions, words)
+            rows = measure("model_engines", kinds, Path(folder), requests, args)
+            results["models"] += [{"words": words, "width": WIDTHS[words], **row} for row in rows]
+            save(results, args.output)
+    results["lists"] = lists(args, left_out)
+    save(results, args.output)
+    if args.docs is not None:
+        show_in(args.docs, results)
+    print(markdown(results))
+
+
+def save(results: Dict[str, Any], folder: Path) -> None:
+    results["machine"]["load_after"] = os.getloadavg()[0]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "engines.json").write_text(json.dumps(results, indent=1) + "\n")
+    (folder / "engines.md").write_text(markdown(results), encoding="utf-8")
+
+
+def lists(args: argparse.Namespace, left_out: List[str]) -> Rows:
+    demo = args.demo.resolve()
+    if not (demo / list_engines.FLOAT).is_dir():
+        name_left_out(left_out, f"lists: {args.demo} has no bundle: make demo")
+        return []
+    print("== lists", flush=True)
+    list_engines.make_bundles(demo)
+    asked = list_engines.requests_of(demo)
+    kinds, pecos = dict(list_engines.ENGINES), os.environ.get("PECOS")
+    if pecos:
+        kinds[list_engines.PECOS] = partial(list_engines.pecos_engine, pecos)
+    else:
+        name_left_out(left_out, "PECOS: give its Python in PECOS, see rival_pecos.py")
+
+    def requests(count: int, seed: int = 0) -> List[str]:
+        return [asked[(seed * TOGETHER + place) % len(asked)] for place in range(count)]
+
+    return measure("list_engines", kinds, demo, requests, args)
+
+
+def name_left_out(left_out: List[str], note: str) -> None:
+    if note not in left_out:
+        left_out.append(note)
+        print(f"left out: {note}", file=sys.stderr, flush=True)
+
+
+def measure(
+    module: str,
+    kinds: Dict[str, model_engines.Loader],
+    folder: Path,
+    requests: Callable[..., List[str]],
+    args: argparse.Namespace,
+) -> Rows:
+    """A row per engine and number of threads; start-up and memory by one thread.
+
+    Args:
+        requests: so many of them, of a seed
+    """
+    started = {
+        name: fresh(module, name, folder, requests(1)[0])
+        for name in kinds
+        if name != list_engines.PECOS  # it is trained as it starts
+    }
+    rows: Rows = []
+    for threads in args.threads:
+        if threads > 1:  # PECOS has one
+            kinds = {name: load for name, load in kinds.items() if name != list_engines.PECOS}
+        one, many = times(kinds, folder, threads, requests, args.requests)
+        for name in kinds:
+            figures = {**one_request(one[name]), **many_requests(many[name], TOGETHER)}
+            more = started.get(name, {}) if threads == args.threads[0] else {}
+            rows.append({"engine": name, "threads": threads, **figures, **more})
+            print(rows[-1], flush=True)
+    return rows
+
+
+def times(
+    kinds: Dict[str, model_engines.Loader],
+    folder: Path,
+    threads: int,
+    requests: Callable[..., List[str]],
+    count: int,
+) -> Tuple[Dict[str, List[Taken]], Dict[str, List[Taken]]]:
+    """Of single requests, and of batches, by engine."""
+    engines = {name: load(folder, threads, 1) for name, load in kinds.items()}
+    one = in_turn(engines, [[each] for each in requests(count + WARM_UP)])
+    if INTERACTIVE in kinds:  # it waits until its buffer is full
+        engines[INTERACTIVE].end()
+        engines[INTERACTIVE] = kinds[INTERACTIVE](folder, threads, TOGETHER)
+    batches = [requests(TOGETHER, seed) for seed in range(3, 3 + BATCHES)]
+    many = in_turn(engines, batches)
+    for engine in engines.values():
+        engine.end()
+    return one, many
+
+
+def machine(args: argparse.Namespace) -> Dict[str, Any]:
+    packages = ("onnxruntime", "torch", "ctranslate2", "numpy")
+    return {
+        "date": str(date.today()),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        **{name: metadata.version(name) for name in packages if importlib.util.find_spec(name)},
+        "requests": args.requests,
+        "copying": args.copying,
+        "load_before": os.getloadavg()[0],
+    }
+
+
+def _processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
 
 
 def parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--words", type=int, nargs="+", default=[*WIDTHS], choices=[*WIDTHS])
-    parser.add_argument("--requests", type=int, default=40, help="that are measured per engine")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--copying", action="store_true", help="models that copy words")
+    add = parser.add_argument
+    add("--words", type=int, nargs="*", default=[*WIDTHS], choices=[*WIDTHS], help="sizes")
+    add("--requests", type=int, default=40, help="measured per engine (default: %(default)s)")
+    add("--threads", type=int, nargs="+", default=[1, 2], help="(default: 1 2)")
+    add("--copying", action="store_true", help="models that copy words")
+    add("--demo", type=Path, default=HERE.parents[1] / "runs/demo", help="what `make demo` wrote")
+    add("--output", type=Path, default=HERE, help="folder for the results (default: %(default)s)")
+    add("--docs", type=Path, help="a page that shows the goals between its marks")
     return parser.parse_args()
-
-
-def random_sessions(words: int, count: int, seed: int = 1) -> List[str]:
-    """Four queries each."""
-    rng = random.Random(seed)
-
-    def query() -> str:
-        (length,) = rng.choices(range(1, 9), WORDS_PER_QUERY)
-        return " ".join(f"w{rng.randrange(words)}" for _ in range(length))
-
-    return [" <q> ".join(query() for _ in range(4)) for _ in range(count)]
-
-
-def times(engines: Dict[str, Engine], batches: List[List[str]]) -> Dict[str, List[float]]:
-    """Milliseconds of each batch, all engines in turn."""
-    found: Dict[str, List[float]] = {name: [] for name in engines}
-    for batch in batches:
-        for name, engine in engines.items():
-            start = time.process_time()
-            answers = engine(batch)
-            found[name].append(1000 * (time.process_time() - start))
-            assert [len(each) for each in answers] == [BEAM] * len(batch), name
-    return found
-
-
-def engines_of(folder: Path, words: int, copying: bool, threads: int) -> Dict[str, Engine]:
-    task, model = untrained(folder, words, copying)
-    engines: Dict[str, Engine] = {"torch": torch_engine(model, task)}
-    for number_type in ("float32", "int8"):
-        exported = folder / number_type
-        exported.mkdir()
-        write_model(model, task, exported, int8=number_type == "int8")
-        engines[f"ONNX Runtime, {number_type}"] = onnx_engine(exported, threads)
-    try:
-        from flat_rival import ctranslate2_engine
-    except ImportError as error:
-        print(f"without CTranslate2: {error}", file=sys.stderr)
-        return engines
-    for number_type in ("float32", "int8"):
-        name = f"CTranslate2 (flat), {number_type}"
-        engines[name] = ctranslate2_engine(folder, words, WIDTHS[words], number_type, threads)
-    return engines
-
-
-def untrained(folder: Path, words: int, copying: bool) -> tuple:
-    """`mtn` whose searches go on to the greatest length."""
-    lines = [f"{word} 1\n" for word in ("<q>", "<session>", *(f"w{i}" for i in range(words)))]
-    for language in ("session", "next"):
-        (folder / f"dict.{language}.txt").write_text("".join(lines), encoding="utf-8")
-    width = WIDTHS[words]
-    flags = (
-        f"{folder} --task session_to_query --arch mtn --level-layers {LEVELS[0]},{LEVELS[1]}"
-        f" --decoder-layers {DECODER_LAYERS} --encoder-embed-dim {width}"
-        f" --encoder-ffn-embed-dim {2 * width} --encoder-attention-heads {max(4, width // 64)}"
-        f" --query-projection linear{' --copy-attention' if copying else ''}"
-    )
-    args = options.parse_args_and_arch(options.get_training_parser(), flags.split())
-    task = tasks.setup_task(args)
-    torch.manual_seed(1)
-    model = task.build_model(args).eval()
-    with torch.no_grad():
-        model.decoder.output_projection.bias[: len(SYMBOLS) + 2] = -100.0  # what is no word
-    return task, model
-
-
-def torch_engine(model: torch.nn.Module, task: tasks.FairseqTask) -> Engine:
-    trained = TrainedModel(model, task)
-    beam = trained.beam_search(BEAM)
-    beam.generator.min_len = beam.generator.max_len_b = WORDS
-    return lambda sessions: beam(trained.sources(sessions))
-
-
-def onnx_engine(folder: Path, threads: int) -> Engine:
-    exported = ExportedModel.load(folder, threads)
-    exported.max_words = WORDS
-    return lambda sessions: exported.beam_search(BEAM)(exported.sources(sessions))
 
 
 if __name__ == "__main__":
