@@ -136,7 +136,8 @@ def of_fairseq(folder: Path, data: Path, model: Model, beam: int) -> Lists:
     longest = model.level_sizes.partition(",")[0]  # as many words as a bundle's engine allows
     run(
         f"fairseq-generate {data} {PLUGIN} --path {folder}/save/checkpoint_last.pt --cpu"
-        f" --batch-size {AT_ONCE} --beam {beam} --nbest {beam} --max-len-b {longest}",
+        f" --batch-size {AT_ONCE} --beam {beam} --nbest {beam} --max-len-b {longest}"
+        f" --level-sizes {model.level_sizes}",
         log,
     )
     found: Dict[int, List[Hypothesis]] = {}
