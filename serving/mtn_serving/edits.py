@@ -7,6 +7,8 @@
     words of the session: it starts with
     the last query, has its rarest word,
     or has the rarest word of one before
+    its start or its end                    cheap flights paris in may > flights paris in may
+                                            > cheap flights
 
 What people ask is what the table has: what enough people asked. Always the same ones in the same
 order, and a bounded number of each kind.
@@ -31,7 +33,7 @@ class Edit(NamedTuple):
     kind: str  # one of KINDS
 
 
-KINDS = ("drop", "change", "earlier words", "asked")
+KINDS = ("drop", "change", "earlier words", "asked", "part")
 
 
 def edits(session: Sequence[str], table: NextQueries) -> List[Edit]:
@@ -44,6 +46,7 @@ def edits(session: Sequence[str], table: NextQueries) -> List[Edit]:
         "change": _changes(session[-1], table),
         "earlier words": _earlier_words(session),
         "asked": _asked(session, table),
+        "part": _parts(session[-1]),
     }
     for kind in KINDS:
         for text in makers[kind]:
@@ -56,6 +59,14 @@ def _drops(last: str) -> Iterator[str]:
     words = last.split()
     for i in range(len(words)):
         yield " ".join(words[:i] + words[i + 1 :])
+
+
+def _parts(last: str) -> Iterator[str]:
+    """Its starts and ends; one word alone says too little."""
+    words = last.split()
+    for length in range(len(words) - 1, 1, -1):
+        yield " ".join(words[:length])
+        yield " ".join(words[-length:])
 
 
 def _changes(last: str, table: NextQueries) -> Iterator[str]:

@@ -230,6 +230,7 @@ _EDITS = {
     "change": "the last query, changed as people change others",
     "earlier words": "the last query with words of the query before",
     "asked": "a query that people ask, with words of the session",
+    "part": "the start or the end of the last query",
 }
 
 

@@ -6,8 +6,8 @@ Lists read by eye are spoiled by two kinds:
     unrelated    says something else than the session, and hardly anybody asked it after the last
                  query: mostly what everybody asks at any time, such as the names of large sites
 
-Made-up text is shown only where the model finds it likelier than all that people asked. Unrelated
-text is not shown: a short list helps more than a long one that is the same for everybody. Who wants
+Made-up text is shown only if it has two words or more and a model scored it: of single words that
+nobody asks, one in 300 is the next query, of longer texts one in 120. Unrelated text is not shown: a short list helps more than a long one that is the same for everybody. Who wants
 long lists may have it behind the rest.
 """
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from .features import NAMES
 
+MIN_WORDS = 2  # of made-up text
 MIN_FROM_SESSION = 0.5  # of what it says; see `features`
 MIN_PEOPLE_AFTER = 2  # who asked it after the last query
 
@@ -37,14 +38,19 @@ def arrange(features: np.ndarray, ranked: Sequence[int], unrelated: bool = False
         ranked: rows of it, likeliest first
         unrelated: whether that is shown, too
     """
-    made_up = (_of(features, "made_up") == 1) & ~(_of(features, "above_asked") > 0)
     related = _related(features)
+    made_up = (_of(features, "made_up") == 1) & ~(related & _says_enough(features))
     asked = [row for row in ranked if not made_up[row]]
     behind = [row for row in asked if not related[row]] if unrelated else []
     return [
         *(Placed(row, LIKELY) for row in asked if related[row]),
         *(Placed(row, UNRELATED) for row in behind),
     ]
+
+
+def _says_enough(features: np.ndarray) -> np.ndarray:
+    """Of made-up text: without a model, nobody knows whether its words belong together."""
+    return (_of(features, "words") >= MIN_WORDS) & ~np.isnan(_of(features, "log_probability"))
 
 
 def _related(features: np.ndarray) -> np.ndarray:

@@ -38,6 +38,13 @@ def test_words_are_dropped():
     assert texts(["a a"]) == ["a"]  # once
 
 
+def test_starts_and_ends_of_two_words_or_more():
+    """Longest first; those with one word dropped are of that kind."""
+    found = texts(["a b c d e"], kind="part")
+    assert found == ["a b c", "c d e", "a b", "d e"]
+    assert texts(["a b c"], kind="part") == []
+
+
 def test_changes_that_people_made():
     sessions = [["cheap cars", "old cars"], ["cheap flats", "old flats"]]
     sessions += [["dogs", "dogs pictures"], ["cats", "cats pictures"]]

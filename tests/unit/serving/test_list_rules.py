@@ -9,14 +9,15 @@ from mtn_serving.list_rules import MIN_FROM_SESSION, arrange
 # What the rules look at, of a candidate that has nothing to do with the session.
 STRAY = {
     "made_up": 0,
-    "above_asked": np.nan,
+    "words": 2,
+    "log_probability": -9,
     "from_session": 0,
     "people_after": 0,
     "queries_ago": np.nan,
     "own_asked": 0,
 }
 RELATED = {**STRAY, "from_session": 1}
-MADE_UP = {**RELATED, "made_up": 1, "above_asked": -0.5}
+MADE_UP = {**RELATED, "made_up": 1, "words": 1}
 
 
 def rows_of(*candidates):
@@ -62,9 +63,15 @@ def test_what_is_not(what):
     assert not is_shown({**STRAY, **what})
 
 
-@pytest.mark.parametrize("above_asked, shown", [(0.01, True), (0.0, False), (np.nan, False)])
-def test_made_up_text_must_be_likelier_than_all_that_people_asked(above_asked, shown):
-    """Not a number: there is no model."""
-    likely = {**MADE_UP, "above_asked": above_asked}
-    assert is_shown(likely) == shown
-    assert not is_shown({**likely, "from_session": 0})
+@pytest.mark.parametrize(
+    "words, log_probability, shown", [(2, -30, True), (1, -0.1, False), (2, np.nan, False)]
+)
+def test_made_up_text_has_two_words_and_a_model_that_scored_it(words, log_probability, shown):
+    """However likely the model finds one word: whoever wants it can type it."""
+    candidate = {**MADE_UP, "words": words, "log_probability": log_probability}
+    assert is_shown(candidate) == shown
+    assert not is_shown({**candidate, "from_session": 0})
+
+
+def test_one_word_that_people_ask_is_shown():
+    assert is_shown({**RELATED, "words": 1})
