@@ -6,9 +6,10 @@ Lists read by eye are spoiled by two kinds:
     unrelated    says something else than the session, and hardly anybody asked it after the last
                  query: mostly what everybody asks at any time, such as the names of large sites
 
-Made-up text is shown only if it has two words or more and a model scored it: of single words that
-nobody asks, one in 300 is the next query, of longer texts one in 120. Unrelated text is not shown: a short list helps more than a long one that is the same for everybody. Who wants
-long lists may have it behind the rest.
+Made-up text is shown only if it has two words or more, is related, and a model scored it. A single
+word that nobody asks is hardly ever the next query, however likely the model finds it: a sum over
+words favours short text. Unrelated text is not shown: a short list helps more than a long one that
+is the same for everybody. Who wants long lists may have it behind the rest.
 """
 
 from typing import List, NamedTuple, Sequence
