@@ -10,6 +10,7 @@ from mtn_serving.list_rules import MIN_FROM_SESSION, arrange
 STRAY = {
     "made_up": 0,
     "words": 2,
+    "new_words": 0,
     "log_probability": -9,
     "from_session": 0,
     "people_after": 0,
@@ -64,14 +65,20 @@ def test_what_is_not(what):
 
 
 @pytest.mark.parametrize(
-    "words, log_probability, shown", [(2, -30, True), (1, -0.1, False), (2, np.nan, False)]
+    "what, shown",
+    [
+        ({}, True),
+        ({"words": 1}, False),
+        ({"new_words": 1}, False),
+        ({"log_probability": np.nan}, False),
+    ],
 )
-def test_made_up_text_has_two_words_and_a_model_that_scored_it(words, log_probability, shown):
-    """However likely the model finds one word: whoever wants it can type it."""
-    candidate = {**MADE_UP, "words": words, "log_probability": log_probability}
+def test_made_up_text_has_two_words_of_the_session(what, shown):
+    """However likely the model finds others; without a model, nobody knows."""
+    candidate = {**MADE_UP, "words": 2, "log_probability": -0.1, **what}
     assert is_shown(candidate) == shown
     assert not is_shown({**candidate, "from_session": 0})
 
 
-def test_one_word_that_people_ask_is_shown():
-    assert is_shown({**RELATED, "words": 1})
+def test_what_people_ask_may_have_one_word_or_new_ones():
+    assert is_shown({**RELATED, "words": 1}) and is_shown({**RELATED, "new_words": 1})
