@@ -6,11 +6,11 @@ Lists read by eye are spoiled by two kinds:
     unrelated    says something else than the session, and hardly anybody asked it after the last
                  query: mostly what everybody asks at any time, such as the names of large sites
 
-Made-up text is shown only if it has two words or more, all of them from the session, and a model
-scored it. A single word that nobody asks is hardly ever the next query, however likely the model
-finds it: a sum over words favours short text. A word that is put to the session fits even less
-often. Unrelated text is not shown: a short list helps more than a long one that is the same for
-everybody. Who wants long lists may have it behind the rest.
+Made-up text has two words or more, and a model scored it: single words that nobody asks look broken,
+and a sum over words favours them. It only repeats words of the session, or the model finds it
+likelier than all that people asked: a new word seldom fits. Unrelated text is not shown: a short
+list helps more than a long one that is the same for everybody. Who wants long lists may have it
+behind the rest.
 """
 
 from typing import List, NamedTuple, Sequence
@@ -41,7 +41,7 @@ def arrange(features: np.ndarray, ranked: Sequence[int], unrelated: bool = False
         unrelated: whether that is shown, too
     """
     related = _related(features)
-    made_up = (_of(features, "made_up") == 1) & ~(related & _of_the_session(features))
+    made_up = (_of(features, "made_up") == 1) & ~(related & _makes_sense(features))
     asked = [row for row in ranked if not made_up[row]]
     behind = [row for row in asked if not related[row]] if unrelated else []
     return [
@@ -50,11 +50,11 @@ def arrange(features: np.ndarray, ranked: Sequence[int], unrelated: bool = False
     ]
 
 
-def _of_the_session(features: np.ndarray) -> np.ndarray:
-    """Which made-up text repeats enough of the session; without a model, nobody knows whether its
-    words belong together."""
-    enough = _of(features, "words") >= MIN_WORDS
-    return enough & (_of(features, "new_words") == 0) & ~np.isnan(_of(features, "log_probability"))
+def _makes_sense(features: np.ndarray) -> np.ndarray:
+    """Of made-up text; nothing does without a model."""
+    scored = ~np.isnan(_of(features, "log_probability"))
+    repeats = (_of(features, "new_words") == 0) | (_of(features, "above_asked") > 0)
+    return scored & repeats & (_of(features, "words") >= MIN_WORDS)
 
 
 def _related(features: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from mtn_serving.list_rules import MIN_FROM_SESSION, arrange
 # What the rules look at, of a candidate that has nothing to do with the session.
 STRAY = {
     "made_up": 0,
+    "above_asked": np.nan,
     "words": 2,
     "new_words": 0,
     "log_probability": -9,
@@ -68,14 +69,17 @@ def test_what_is_not(what):
     "what, shown",
     [
         ({}, True),
-        ({"words": 1}, False),
-        ({"new_words": 1}, False),
+        ({"words": 1, "above_asked": 9}, False),
         ({"log_probability": np.nan}, False),
+        ({"new_words": 1, "above_asked": 0.01}, True),
+        ({"new_words": 1, "above_asked": 0.0}, False),
+        ({"new_words": 1}, False),
     ],
 )
-def test_made_up_text_has_two_words_of_the_session(what, shown):
-    """However likely the model finds others; without a model, nobody knows."""
-    candidate = {**MADE_UP, "words": 2, "log_probability": -0.1, **what}
+def test_made_up_text_that_makes_sense(what, shown):
+    """Two words of the session, or text that the model finds likelier than all that people asked.
+    Not a number: there is no model, or nothing that people asked."""
+    candidate = {**MADE_UP, "words": 2, **what}
     assert is_shown(candidate) == shown
     assert not is_shown({**candidate, "from_session": 0})
 
