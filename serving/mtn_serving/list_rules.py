@@ -6,9 +6,9 @@ Lists read by eye are spoiled by two kinds:
     unrelated    says something else than the session, and hardly anybody asked it after the last
                  query: mostly what everybody asks at any time, such as the names of large sites
 
-Made-up text has two words or more, and a model scored it: single words that nobody asks look broken,
-and a sum over words favours them. It only repeats words of the session, or the model finds it
-likelier than all that people asked: a new word seldom fits. Unrelated text is not shown: a short
+Made-up text has two words or more, and a model scored it: single words that nobody asks look
+broken, and a sum over words favours them. It only repeats words of the session, or the model finds
+it likelier than all that people asked: a new word seldom fits. Unrelated text is not shown: a short
 list helps more than a long one that is the same for everybody. Who wants long lists may have it
 behind the rest.
 """
