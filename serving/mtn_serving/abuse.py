@@ -9,7 +9,7 @@ from typing import Callable
 
 _MINORS = re.compile(
     r"(?<!\S)(child|children|kids?|kiddie|kiddy|baby|babies|toddlers?|infants?|minors?|"
-    r"school ?(girl|boy)s?|(little|young|small) (girl|boy)s?|"
+    r"school ?(girl|boy)s?|(little|young|small) (\S+ ){0,2}(girl|boy)s?|"
     r"(1[0-7]|[0-9]|number) ?(y o|yo|(yrs?|years?) ?olds?))(?!\S)"  # `number`: a masked one
 )
 _PRETEENS = re.compile(r"(?<!\S)(pre ?teens?|under ?age|lolitas?|loli)(?!\S)")

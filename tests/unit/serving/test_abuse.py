@@ -20,6 +20,7 @@ def candidates(*texts):
         "kiddie sex",
         "preteen models",
         "nude little girls",
+        "young nude girls",
         "12 yr old nude",
         "12yo porn",
         "<number> year old nude",
