@@ -1,10 +1,11 @@
 """Clients that ask a service for lists: in a closed loop, or in an open one.
 
 Closed loop: so many clients, each asks again when it has its answer. Open loop: requests are due at
-even distances, whether or not earlier ones were answered, so that waiting counts.
+even or random distances, whether or not earlier ones were answered, so that waiting counts.
 """
 
 import asyncio
+import random
 import re
 import time
 from typing import Any, Iterator, List, NamedTuple
@@ -59,8 +60,15 @@ async def closed_loop(
 
 
 async def open_loop(
-    address: str, requests: Iterator[bytes], rate: float, seconds: float
+    address: str,
+    requests: Iterator[bytes],
+    rate: float,
+    seconds: float,
+    is_random: bool = False,
 ) -> List[Answered]:
+    """Args:
+    is_random: whether requests come independently of each other, at this rate on average
+    """
     idle: asyncio.Queue[Client] = asyncio.Queue()
     answers: List[Answered] = []
 
@@ -73,11 +81,12 @@ async def open_loop(
     clients = [await Client(address).__aenter__() for _ in range(CONNECTIONS)]
     for client in clients:
         idle.put_nowait(client)
-    begin, tasks = time.perf_counter(), []
-    for number in range(max(2, int(rate * seconds))):
-        due = begin + number / rate
+    rng, tasks = random.Random(1), []
+    begin = due = time.perf_counter()
+    while due < begin + seconds:
         await asyncio.sleep(max(0.0, due - time.perf_counter()))
         tasks.append(asyncio.create_task(ask(due)))
+        due += rng.expovariate(rate) if is_random else 1 / rate
     await asyncio.gather(*tasks)
     for client in clients:
         client.writer.close()

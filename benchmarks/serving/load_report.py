@@ -1,0 +1,182 @@
+"""The figures of `load.py` as JSON, as Markdown, and inside of docs/serving.md."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any, Dict, List, NamedTuple
+
+BEGIN, END = "<!-- figures: begin -->\n", "<!-- figures: end -->\n"
+
+
+class Figures(NamedTuple):
+    """Of one measurement; latencies in milliseconds."""
+
+    server: str
+    route: str
+    load: str
+    p50: float
+    p95: float
+    p99: float
+    per_second: float
+    cpu: float  # milliseconds per request, of all processes of the server
+    errors: int  # answers that are no list of the model's
+    memory: float  # MB of all processes of the server, shared pages counted once
+
+
+class Interactive(NamedTuple):
+    """Of `fairseq-interactive` with a buffer of so many sessions."""
+
+    together: int
+    per_second: float
+    cpu: float  # milliseconds per session
+    p50: float  # milliseconds until a buffer is answered
+
+
+class Report(NamedTuple):
+    machine: Dict[str, Any]
+    rows: List[Figures]
+    cached: List[Figures]  # answers from memory: what is left is HTTP, JSON and checks
+    wrk: List[Figures]  # the first rows again, by another client
+    interactive: List[Interactive]
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        content = {
+            name: value if name == "machine" else [each._asdict() for each in value]
+            for name, value in self._asdict().items()
+        }
+        text = json.dumps(content, indent=2) + "\n"
+        (folder / "load.json").write_text(text, encoding="utf-8")
+        (folder / "load.md").write_text(self.markdown(), encoding="utf-8")
+
+    def markdown(self) -> str:
+        parts = [
+            self._how(),
+            _table(HEADINGS, map(_row, self.rows)),
+            "Goals and yardstick:",
+            _table(("", "measured", "goal", "reached"), self._goals()),
+            _table(INTERACTIVE, map(_interactive_row, self.interactive)),
+            "The same by `wrk`, right after the rows above, and answers from memory (`--cache`):",
+            _table(HEADINGS, map(_row, [*self.wrk, *self.cached])),
+            "A thousand requests per second, worked out from the CPU time above, not measured:",
+            _table(THOUSAND, self._thousand()),
+        ]
+        return "\n\n".join(parts) + "\n"
+
+    def _how(self) -> str:
+        found = self.machine
+        before, after = found["load_before"], found["load_after"]
+        return (
+            f"{found['cores']} cores, {found['memory_gb']} GB, {found['processor']}. Load average "
+            f"before the run {before:.1f}, after it {after:.1f}; server and clients share the "
+            f"cores. {found['seconds']:.0f} s per row."
+        )
+
+    def _goals(self) -> List[List[str]]:
+        single = self.find("float", "suggest", "1 client")
+        half = self.find("float", "suggest", "open, even")
+        random = self.find("float", "suggest", "open, random")
+        rows = []
+        for server in ("float", "float, 2 workers"):
+            busy = self.find(server, "suggest", "64 clients")
+            for each in self.interactive:
+                times = busy.per_second / each.per_second
+                name = f"{server}, 64 clients: throughput, `fairseq-interactive` {_fed(each)} = 1"
+                is_goal = each.together == 1
+                rows.append(_goal(name, f"{times:.1f}", "≥ 10" * is_goal, times >= 10))
+        for name, each in {"even": half, "random": random}.items():
+            times = each.p99 / single.p50
+            name = f"p99 at half the capacity ({name} arrivals), median of a single client = 1"
+            rows.append(_goal(name, f"{times:.1f}", "≤ 3", times <= 3))
+        http = self.cached[0].cpu
+        rows.append(_goal("HTTP, JSON and checks: CPU ms per request", f"{http:.2f}", "", True))
+        http = self.cached[0].p50
+        rows.append(
+            _goal("the same, as time until the answer, ms", f"{http:.2f}", "≤ 2", http <= 2)
+        )
+        return rows
+
+    def _thousand(self) -> List[List[str]]:
+        one = self.find("float", "suggest", "open, even").memory
+        added = self.find("float, 2 workers", "suggest", "open, even").memory - one
+        rows = []
+        for route, load in (
+            ("suggest", "open, even"),
+            ("suggest", "64 clients"),
+            ("complete", "open, even"),
+            ("complete", "64 clients"),
+        ):
+            cpu = self.find("float", route, load).cpu
+            workers = 2 * math.ceil(cpu)
+            memory = (one + (workers - 1) * added) / 1000
+            batches = "small batches" if load.startswith("open") else "full batches"
+            numbers = (f"{cpu:.1f}", f"{math.ceil(cpu)}", f"{workers}", f"{memory:.1f} GB")
+            rows.append([f"{route}, {batches}", *numbers])
+        return rows
+
+    def find(self, server: str, route: str, load: str) -> Figures:
+        (found,) = (
+            each
+            for each in self.rows
+            if (each.server, each.route) == (server, route) and each.load.startswith(load)
+        )
+        return found
+
+
+HEADINGS = (
+    "server",
+    "route",
+    "load",
+    "p50 ms",
+    "p95",
+    "p99",
+    "per second",
+    "CPU ms",
+    "errors",
+    "MB",
+)
+INTERACTIVE = ("`fairseq-interactive`", "sessions per second", "CPU ms per session", "p50 ms")
+THOUSAND = ("", "CPU ms", "cores in use", "workers at half load", "memory")
+
+
+def write_into(docs: Path, markdown: str) -> None:
+    """Between the two marks; all else stays."""
+    text = docs.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, mark, after = rest.partition(END)
+    assert mark, f"{docs} has no place for figures: {BEGIN}{END}"
+    docs.write_text(f"{before}{BEGIN}\n{markdown}\n{END}{after}", encoding="utf-8")
+
+
+def row_text(each: Figures) -> str:
+    return _line(_row(each))
+
+
+def _row(each: Figures) -> List[str]:
+    latencies = [f"{value:.1f}" for value in (each.p50, each.p95, each.p99)]
+    cpu = "" if math.isnan(each.cpu) else f"{each.cpu:.1f}"
+    memory = "" if math.isnan(each.memory) else f"{each.memory:,.0f}"
+    return [
+        *(each.server, each.route, each.load, *latencies),
+        *(f"{each.per_second:,.0f}", cpu, str(each.errors), memory),
+    ]
+
+
+def _interactive_row(each: Interactive) -> List[str]:
+    return [_fed(each), f"{each.per_second:.1f}", f"{each.cpu:.1f}", f"{each.p50:.1f}"]
+
+
+def _fed(each: Interactive) -> str:
+    return "one by one" if each.together == 1 else f"{each.together} together"
+
+
+def _goal(name: str, measured: str, goal: str, is_reached: bool) -> List[str]:
+    return [name, measured, goal, ("yes" if is_reached else "no") if goal else ""]
+
+
+def _table(headings: Any, rows: Any) -> str:
+    return "\n".join([_line(headings), _line(["---"] * len(headings)), *map(_line, rows)])
+
+
+def _line(cells: Any) -> str:
+    return f"| {' | '.join(cells)} |"
