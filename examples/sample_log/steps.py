@@ -109,7 +109,8 @@ def make_bundle(run: Path) -> Path:
     )
     command(
         f"mtn-export --checkpoint {model} --counts {run}/next-queries --ranker {run}/ranker"
-        f" --test {run}/text/test --output {run}/bundle"
+        f" --test {run}/text/test --samples examples/sample_log/samples.txt"
+        f" --output {run}/bundle"
     )
     return run / "bundle"
 

@@ -42,7 +42,7 @@ def opened(browser, address, **options):
     page.on("console", lambda said: page.wrong.append(said.text) if is_ours(said) else None)
     page.on("request", lambda request: page.sent.append(request))
     page.goto("/")
-    page.wait_for_selector(".sample")
+    page.wait_for_selector("#about:not(:empty)")
     yield page
     assert page.wrong == []
     assert [each.url for each in page.sent if not each.url.startswith(address)] == []

@@ -1,6 +1,7 @@
-"""Small tables of counts, for tests of the page."""
+"""Small tables of counts, and bundles with samples, for tests of the page."""
 
 from mtn_preprocess.text.session_pairs import Pair
+from mtn_serving.commands.export import main as export
 from mtn_serving.counting import count_next_queries
 
 # Session so far -> next queries with their counts.
@@ -19,3 +20,12 @@ def table(folder, pairs):
     rows = [Pair(session, query) for session, queries in pairs.items() for query in queries]
     count_next_queries(rows).save(folder)
     return folder
+
+
+def bundle(folder, pairs, samples):
+    """Writes a bundle of such a table, with sessions to try; returns its folder."""
+    (folder / "samples").write_text("".join(f"{line}\n" for line in samples))
+    counts = table(folder / "counts", pairs)
+    flags = f"--counts {counts} --samples {folder}/samples --output {folder}/bundle"
+    export(flags.split())
+    return folder / "bundle"

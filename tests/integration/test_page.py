@@ -5,10 +5,18 @@ import re
 import pytest
 from browsers import chromium, opened
 from page_actions import last_sent, search, session, suggestions, wait_for_text, wait_until
-from page_tables import PAIRS, table
+from page_tables import PAIRS, bundle
 from served import served
 
 pytest.importorskip("fastapi", reason="fastapi is not installed")
+
+
+SAMPLES = [
+    "london <q> paris",
+    "paris hotels",
+    "unheard of <q> paris",  # nobody asked it: it must not be shown
+    "rome hotels <q> paris <session> london <session> paris hotels <q> london hotels",
+]
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +28,7 @@ def browser():
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("served")
-    with served(folder, table(folder / "counts", PAIRS)) as server:
+    with served(folder, bundle(folder, PAIRS, SAMPLES)) as server:
         yield server.address
 
 
@@ -193,8 +201,16 @@ def test_a_history(page):
 
 
 def test_samples(page):
-    assert page.locator(".sample").count() == 12
+    page.wait_for_selector(".sample")
+    assert page.locator(".sample .name").all_text_contents() == [
+        "london › paris",
+        "paris hotels",
+        "paris hotels › london hotels",
+    ]
+    past = page.locator(".sample .past").all_text_contents()
+    assert past == ["after 2 earlier sessions: rome hotels › paris; london"]
     page.click(".sample >> nth=-1")
     page.wait_for_selector(".facts:not(:empty)")
     asked = last_sent(page, "/v1/suggest")
-    assert session(page) == asked["session"] and len(asked["history"]) == 2
+    assert session(page) == asked["session"] == ["paris hotels", "london hotels"]
+    assert asked["history"] == [["rome hotels", "paris"], ["london"]]

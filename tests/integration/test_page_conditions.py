@@ -103,6 +103,12 @@ def test_two_bundles_stand_side_by_side(page):
     assert boxes[0]["y"] == boxes[1]["y"] and boxes[0]["x"] < boxes[1]["x"]
 
 
+def test_a_bundle_without_samples(page):
+    wait_until(page, "document.querySelector('.list')")
+    page.wait_for_timeout(100)
+    assert not page.is_visible("#samples-panel") and page.locator(".sample").count() == 0
+
+
 # --- scores of a ranker ---------------------------------------------------------------------------
 
 

@@ -20,12 +20,12 @@ def counts(tmp_path_factory):
     return f"--counts {folder}/table"
 
 
-def test_each_typed_line_with_a_query_is_answered(counts):
-    """Not blank lines or separators alone; answers may have fewer suggestions, or none."""
+def test_each_typed_line_is_answered(counts):
+    """Blank ones and separators alone by an empty line: answer n is that of line n."""
     answer = "0.0000\tcounts\tin turn\tlondon\n-1.0000\tcounts\tin turn\trome\n\n"
     typed = "\n  \n<q>\nParis\r\nnever-seen\n\n<q> paris <q>"
     found = run(f"{SUGGEST} {counts} --nbest 1000", stdin=typed).stdout
-    assert found == f"{answer}\n{answer}"
+    assert found == f"\n\n\n{answer}\n\n{answer}"
     assert run(f"{SUGGEST} {counts}", stdin="").stdout == ""
 
 

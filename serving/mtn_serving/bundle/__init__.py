@@ -7,11 +7,13 @@
     ranker/              trees as a graph                    (mtn-fit-ranker)
     completion-ranker/   the same, for what is being typed   (mtn-fit-ranker --completion)
     rules/               what may be shown
+    samples/             sessions to try it with
 
 folder         opens one
 manifest       what is in it, and whether it is as it was written
 rules          what may be shown, as files
 writing        a new bundle, or one with other parts, whole or not at all
+samples        sessions to try it with, if they may be shown
 parts          each part as it is put into a bundle
 tree_graph     LightGBM's trees as a graph: the only module that imports onnx
 model_card     README.md

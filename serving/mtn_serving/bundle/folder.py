@@ -1,7 +1,7 @@
 """Opens a bundle, part by part."""
 
 from pathlib import Path
-from typing import Optional, Union
+from typing import List, Optional, Union
 
 from mtn_preprocess.errors import InputError
 
@@ -12,13 +12,16 @@ from ..next_queries import NextQueries
 from ..ranker import Ranker
 from .manifest import Manifest, check_files, read_manifest
 from .rules import read_bundle_rules
+from .samples import NAME as SAMPLES_FILE
+from .samples import read_sample_lines
 
-MODEL, COUNTS, RANKER, COMPLETION, RULES = PARTS = (
+MODEL, COUNTS, RANKER, COMPLETION, RULES, SAMPLES = PARTS = (
     "model",
     "next-queries",
     "ranker",
     "completion-ranker",
     "rules",
+    "samples",
 )
 
 
@@ -87,3 +90,11 @@ class Bundle:
 
     def rules(self) -> DisplayRules:
         return read_bundle_rules(self.folder / RULES)
+
+    def sample_lines(self) -> List[str]:
+        """Sessions to try it with, as prepared text has them."""
+        return read_sample_lines(self.samples_file) if SAMPLES in self.parts else []
+
+    @property
+    def samples_file(self) -> Path:
+        return self.folder / SAMPLES / SAMPLES_FILE

@@ -10,6 +10,7 @@ _PARTS = {
     "ranker": "orders lists of suggestions",
     "completion-ranker": "orders completions of what is being typed",
     "rules": "what may be shown",
+    "samples": "sessions to try",
 }
 
 Facts = Dict[str, Any]
@@ -33,8 +34,7 @@ def model_card(name: str, manifest: Facts) -> str:
         *_section("## Scores", _scores(manifest.get("scores"))),
         *_section("## What int8 loses, in percent", _numbers(manifest.get("int8_loss"))),
         *_section("## What may be shown", _numbers(manifest.get("rules"))),
-        "Only queries that so many people asked are suggested, and no explicit words, personal "
-        "data or listed words. `mtn-export --update` changes these rules.",
+        _rules(manifest.get("rules")),
         *_section("## Written with", _numbers(manifest.get("versions"))),
     ]
     return "\n\n".join(parts) + "\n"
@@ -84,6 +84,18 @@ def _scores(scores: Optional[Facts]) -> List[str]:
         return []
     lines = [f"On {scores['pairs']:,} pairs that it was not trained on, in percent:", ""]
     return lines + [f"- {name}: {value:.2f}" for name, value in scores["lists"].items()]
+
+
+def _rules(rules: Optional[Facts]) -> str:
+    """Where nobody knows people, a query that one person asked often counts as often."""
+    if rules is not None and rules.get("counted") == "people":
+        enough = "were asked by at least `min users` people"
+    else:
+        enough = "were asked at least `min users` times (by how many people is not known)"
+    return (
+        f"Only queries that {enough} are suggested, and no explicit words, personal data or listed "
+        "words. `mtn-export --update` changes these rules."
+    )
 
 
 def _section(heading: str, lines: List[str]) -> List[str]:

@@ -9,6 +9,8 @@ from ..next_queries import KIND as COUNTS_KIND
 from ..next_queries import NextQueries
 from ..optional_imports import WHOLE_PROJECT, needed_for
 from ..ranker import LEARNER, TREES, Ranker, read_lightgbm
+from .samples import NAME as SAMPLES_FILE
+from .samples import read_sample_lines
 
 _COUNT_FACTS = ("pairs", "queries", "contexts", "longest_context", "users", "min_users")
 
@@ -50,6 +52,15 @@ def add_ranker(source: Path, folder: Path, kind: Type[Ranker] = Ranker) -> Facts
         "sources": conditions["sources"],
         "beam": conditions["beam"],
     }
+
+
+def add_samples(source: Path, folder: Path) -> Facts:
+    """All of them; what may not be shown is left out when the whole bundle is at hand."""
+    lines = read_sample_lines(source)
+    folder.mkdir()
+    text = "".join(f"{line}\n" for line in lines)
+    (folder / SAMPLES_FILE).write_text(text, encoding="utf-8")
+    return {}
 
 
 def _write_ranker(source: Path, folder: Path, kind: Type[Ranker], header: Facts) -> None:

@@ -13,11 +13,13 @@ from mtn_preprocess.files.whole_folder import written_whole
 
 from ..display_rules import DisplayRules
 from ..suggester import Suggester
-from .folder import RULES, Bundle
+from .folder import RULES, SAMPLES, Bundle
 from .manifest import files_in, foreign_files, read_manifest, write_manifest
 from .model_card import NAME as CARD
 from .model_card import model_card
 from .rules import SETTINGS, read_bundle_rules, write_bundle_rules
+from .samples import NAME as SAMPLES_FILE
+from .samples import keep_shown
 
 # Of the exporter, where they are installed.
 _LIBRARIES = (
@@ -95,14 +97,14 @@ def update_bundle(
             if part not in (*parts, RULES):
                 shutil.copytree(folder / part, partial / part)
         of_parts = {name: add(partial / name) for name, add in parts.items()}
-        described_anew = ("kind", "format", "files", "sha256", *MEASURED, RULES)
+        described_anew = ("kind", "format", "files", "sha256", *MEASURED, RULES, SAMPLES)
         kept = {name: fact for name, fact in old.manifest.items() if name not in described_anew}
         _finish(partial, rules, {**kept, **of_parts}, score, folder.name)
     return Bundle.open(folder, verify=False)
 
 
 def _finish(folder: Path, rules: DisplayRules, facts: Facts, score: Score, name: str) -> None:
-    """Rules, scores, model card, manifest.
+    """Rules, scores, samples, model card, manifest.
 
     Args:
         name: of the folder in the end
@@ -112,6 +114,9 @@ def _finish(folder: Path, rules: DisplayRules, facts: Facts, score: Score, name:
     manifest = write_manifest(folder, facts)
     suggester = _load(folder)
     facts = {**facts, RULES: _facts_of_rules(suggester, rules, folder), **score(suggester)}
+    samples = folder / SAMPLES / SAMPLES_FILE
+    if samples.is_file():
+        facts[SAMPLES] = keep_shown(samples, suggester.pipeline)
     _make_readable(folder)
     card = model_card(name, {**manifest, **facts})
     (folder / CARD).write_text(card, encoding="utf-8")
@@ -136,8 +141,10 @@ def _load(folder: Path) -> Suggester:
 
 
 def _facts_of_rules(suggester: Suggester, rules: DisplayRules, folder: Path) -> Facts:
+    table = suggester.table
     return {
         "min_users": suggester.pipeline.display.min_users,  # as it holds with these counts
+        "counted": "people" if table is not None and table.has_users else "times",
         "blocked_entries": len(rules.block_list),
         "explicit_entries": len(read_bundle_rules(folder / RULES).explicit or ()),
         "personal_data_shown": rules.personal_data,

@@ -11,8 +11,8 @@ from mtn_preprocess.commands.notes import notes_of
 from mtn_preprocess.commands.parser import CommandParser
 from mtn_preprocess.files.whole_folder import scratch
 
-from ..bundle.folder import COMPLETION, COUNTS, MODEL, RANKER, Bundle
-from ..bundle.parts import add_counts, add_model, add_ranker
+from ..bundle.folder import COMPLETION, COUNTS, MODEL, RANKER, SAMPLES, Bundle
+from ..bundle.parts import add_counts, add_model, add_ranker, add_samples
 from ..bundle.trained_on import prepared_text, training_pairs
 from ..bundle.writing import (
     INT8_LOSS,
@@ -41,6 +41,7 @@ def export(args: argparse.Namespace) -> None:
     bundle = write_bundle(output, _parts(args), rules, facts, partial(_scores, args))
     _say(f"{output} is written, version {bundle.version}: {', '.join(bundle.parts)}")
     say_order(bundle.parts)
+    _say_samples(bundle)
 
 
 def say_order(parts: Collection[str]) -> None:
@@ -59,6 +60,15 @@ def update(args: argparse.Namespace) -> None:
     if SCORES in old.manifest and SCORES not in bundle.manifest:
         _say("its scores were those of the old parts, and are left out: give --test for new ones")
     _say(f"{folder} was version {old.version} and is version {bundle.version}")
+    _say_samples(bundle)
+
+
+def _say_samples(bundle: Bundle) -> None:
+    """Those that may not be shown are left out, and counted."""
+    found = bundle.manifest.get(SAMPLES)
+    if found and found["left_out"]:
+        reasons = ", ".join(f"{reason} {number}" for reason, number in found["left_out"].items())
+        _say(f"{found['sessions']} samples are kept; left out, as they may not be shown: {reasons}")
 
 
 def _parts(args: argparse.Namespace) -> Dict[str, AddPart]:
@@ -71,6 +81,8 @@ def _parts(args: argparse.Namespace) -> Dict[str, AddPart]:
         parts[RANKER] = partial(add_ranker, Path(args.ranker))
     if args.completion_ranker is not None:
         parts[COMPLETION] = partial(add_ranker, Path(args.completion_ranker), kind=CompletionRanker)
+    if args.samples is not None:
+        parts[SAMPLES] = partial(add_samples, Path(args.samples))
     return parts
 
 
@@ -152,6 +164,12 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     add("--counts", metavar="FOLDER", help="of mtn-count-next")
     add("--ranker", metavar="FOLDER", help="of mtn-fit-ranker, fitted with these parts")
     add("--completion-ranker", metavar="FOLDER", help="of mtn-fit-ranker --completion")
+    add(
+        "--samples",
+        metavar="FILE",
+        help="sessions to click on the page, one per line: 'london hotels <q> paris'; made up, not "
+        "of real people (default: none; an empty file removes those of --update)",
+    )
     add("--test", metavar="PREFIX", help="score the lists on this text, for the manifest")
     add("--valid", metavar="PREFIX", help="text to measure the loss of accuracy by --int8")
     add(
@@ -177,10 +195,19 @@ def _check(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
         parser.error("--int8 is for a model: give --checkpoint and --data")
     if args.update is not None and args.checkpoint is not None:
         parser.error("--update leaves the model as it is: give --output for another model")
+    if args.update is not None and not _changes(args):
+        parser.error("nothing to update: give a part, --samples, display rules or --test")
     if args.update is None and args.default_rules:
         parser.error("--default-rules is for --update")
     if args.update is None and args.checkpoint is None and args.counts is None:
         parser.error("nothing to suggest from: give --checkpoint and --data, or --counts, or all")
+
+
+def _changes(args: argparse.Namespace) -> bool:
+    """Whether there is anything to update."""
+    parts = (args.counts, args.ranker, args.completion_ranker, args.samples, args.test)
+    rules = (args.min_users, args.block_list, args.explicit, args.personal_data)
+    return args.default_rules or any(each is not None for each in (*parts, *rules))
 
 
 if __name__ == "__main__":

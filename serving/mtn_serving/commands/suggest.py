@@ -41,10 +41,18 @@ def answer_test(
     say_held_back(held_back, _say)
 
 
-def answer_lines(suggester: Suggester, lines: Iterable[str], nbest: int, out: TextIO) -> None:
-    """One session per line, answered at once: a line for each suggestion, then an empty one."""
+def answer_lines(
+    suggester: Suggester, lines: Iterable[str], nbest: int, out: TextIO, may_be_blank: bool = False
+) -> None:
+    """One session per line, answered at once: a line for each suggestion, then an empty one.
+
+    Args:
+        may_be_blank: whether a line without a query gets an empty line alone, so that answer n is
+            that of line n; else it is refused
+    """
     for line in lines:
-        for each in suggester.suggest(line, nbest):
+        is_blank = may_be_blank and not has_query(line, suggester.reader)
+        for each in [] if is_blank else suggester.suggest(line, nbest):
             out.write(f"{each.score:.4f}\t{each.source}\t{each.rule}\t{each.text}\n")
         out.write("\n")
         out.flush()
@@ -160,9 +168,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         elif args.json:
             answer_in_json(suggester, lines, args.nbest, out)
         else:
-            if args.session is None:
-                lines = (line for line in lines if has_query(line, suggester.reader))
-            answer_lines(suggester, lines, args.nbest, out)
+            answer_lines(suggester, lines, args.nbest, out, may_be_blank=args.session is None)
 
 
 if __name__ == "__main__":

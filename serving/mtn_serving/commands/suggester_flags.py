@@ -53,7 +53,8 @@ def add_display_flags(parser: argparse.ArgumentParser) -> None:
         type=at_least_0,
         metavar="N",
         help="show only queries that N people asked in training, and other text only if N people "
-        "typed each of its words and word pairs (the person's own are exempt); 0: show any "
+        "typed each of its words and word pairs (the person's own are exempt); times, not people, "
+        "where --counts does not know users; 0: show any "
         f"(default: {MIN_USERS} where --counts knows users, else 1)",
     )
     add(

@@ -116,16 +116,23 @@ function listen() {
 
 /** A list per bundle. Where the service has two, they stand side by side. */
 async function start() {
-  const [ready, samples] = await Promise.all([service.get("readyz"), service.get("samples.json")]);
+  const ready = await service.get("readyz");
   const names = ready.bundles.map(({ name }) => name);
   lists = names.map((name, place) => {
     const lights = place === 0; // the queries light up for one list only
     const page = { choose: ({ text }) => search(text), light, notLit, announce, lights };
     return new SuggestionList(at("lists"), service, names.length > 1 ? name : null, page);
   });
-  showSamples(at("samples"), samples, ({ session, history = [] }) => change({ session, history }));
   at("about").textContent = ready.bundles.map(({ name, version }) => `${name} ${version}`).join(", ");
   show();
+  startSamples();
+}
+
+/** A bundle may have none, and the page does without them where the service does not give them. */
+async function startSamples() {
+  const { samples } = await service.get("v1/samples").catch(() => ({ samples: [] }));
+  at("samples-panel").hidden = samples.length === 0;
+  showSamples(at("samples"), samples, ({ session, history }) => change({ session, history }));
 }
 
 /** The start is tried again like any request: a page opened too early heals by itself. */

@@ -7,6 +7,7 @@ service       what the routes share
 answering     from a request to its list: cache, batch, deadline, fallback
 batching      requests that arrive together run together; the queue is bounded
 bundles       the bundles that are served, and how a new version is taken up
+held_files    notices that somebody writes into what is served
 split         which sessions the challenger gets
 events        what was shown, chosen and asked, in files
 event_names   how their files and the ids of lists are named

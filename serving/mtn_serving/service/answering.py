@@ -11,6 +11,7 @@ from ..suggester import Suggester, Suggestion
 from .batching import Lane, TooLate
 from .bundles import ServedBundle
 from .errors import log_error
+from .held_files import FilesChanged
 from .metrics import Metrics
 from .schemas import Reason
 from .settings import Settings
@@ -78,6 +79,7 @@ class Answering:
 
         Raises:
             Full, TooLate: not even counts can give one
+        FilesChanged: somebody wrote into the bundle
         """
         if not _has_query(ask):
             return Found(())
@@ -92,6 +94,7 @@ class Answering:
         except TooLate:
             return await self._from_counts(ask, "deadline")
         if isinstance(outcome, Failed):
+            _raise_if_changed(outcome)
             log_error(outcome.error, self.metrics)
             return await self._from_counts(ask, "error")
         found = Found(outcome)
@@ -106,6 +109,7 @@ class Answering:
         left = max(ask.seconds * (1 - FOR_MODEL), MIN_FALLBACK_SECONDS)
         outcome = await self.counts_lane.ask(ask, left)
         if isinstance(outcome, Failed):
+            _raise_if_changed(outcome)
             log_error(outcome.error, self.metrics)
             return Found((), reason)
         return Found(outcome, reason)
@@ -114,10 +118,12 @@ class Answering:
         """Raises:
         InputError: there is nothing to explain
         Full, TooLate: no time for it
+        FilesChanged: somebody wrote into the bundle
         """
         outcome = await self.explain_lane.ask(explain, EXPLAIN_SECONDS)
         if not isinstance(outcome, Failed):
             return outcome
+        _raise_if_changed(outcome)
         if isinstance(outcome.error, InputError):
             raise outcome.error
         log_error(outcome.error, self.metrics)
@@ -129,6 +135,11 @@ class Answering:
     async def close(self) -> None:
         for lane in self.lanes:
             await lane.close()
+
+
+def _raise_if_changed(failed: Failed) -> None:
+    if isinstance(failed.error, FilesChanged):
+        raise failed.error
 
 
 def as_text(queries: Sequence[str]) -> Queries:
@@ -167,8 +178,24 @@ def _lists(asks: List[Ask], suggesters: List[Suggester]) -> List[Outcome]:
     found: Dict[int, Outcome] = {}
     for places in groups.values():
         group = [asks[place] for place in places]
-        found.update(zip(places, _lists_of_group(group, suggesters[places[0]])))
+        found.update(zip(places, _whole_lists(group, suggesters[places[0]])))
     return [found[place] for place in range(len(asks))]
+
+
+def _whole_lists(asks: List[Ask], suggester: Suggester) -> List[Outcome]:
+    """Nothing that was read from files while somebody wrote into them.
+
+    Args:
+        asks: of one bundle
+    """
+    files = asks[0].bundle.files
+    try:
+        files.check()
+        found = _lists_of_group(asks, suggester)
+        files.check()
+    except FilesChanged as error:
+        return [Failed(error)] * len(asks)
+    return found
 
 
 def _lists_of_group(asks: List[Ask], suggester: Suggester) -> List[Outcome]:
@@ -193,7 +220,11 @@ def _explain_batch(asks: List[Explain]) -> List[Any]:
 
 
 def _explain(ask: Explain) -> Any:
+    bundle = ask.bundle
     try:
-        return ask.bundle.suggester.explain(ask.session, ask.suggestion, ask.history).as_dict()
+        bundle.files.check()
+        found = bundle.suggester.explain(ask.session, ask.suggestion, ask.history).as_dict()
+        bundle.files.check()
+        return found
     except Exception as error:
         return Failed(error)

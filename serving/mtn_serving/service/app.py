@@ -24,6 +24,7 @@ from .answering import Ask, Explain, as_text
 from .api_page import api_page
 from .batching import Full, TooLate
 from .bundles import ServedBundle
+from .held_files import FilesChanged
 from .limits import RETRY_AFTER, BoundedBodies, Guard
 from .service import Service
 from .settings import Settings
@@ -53,7 +54,10 @@ _ERRORS: Dict[Union[int, str], Dict[str, Any]] = {
     413: {"model": schemas.Problem, "description": "The request is too long"},
     422: {"model": schemas.InvalidRequest, "description": "Not a valid request"},
     400: {"model": schemas.Problem, "description": "Not JSON"},
-    503: {"model": schemas.Problem, "description": "Full: try again after Retry-After seconds"},
+    503: {
+        "model": schemas.Problem,
+        "description": "Full, or not ready: try again after Retry-After seconds",
+    },
 }
 public = APIRouter()
 keyed = APIRouter(dependencies=[Depends(check_key)], responses=_ERRORS)
@@ -76,7 +80,7 @@ async def suggest(body: schemas.SuggestRequest, service: TheService) -> Response
 async def quick_suggest(
     service: TheService,
     q: Annotated[schemas.SomeQueries, Query(description="a query of the session; repeat it")],
-    n: schemas.Number = 10,
+    n: schemas.NumberInAddress = 10,
     session_id: Optional[schemas.Name] = None,
 ) -> Response:
     """The same, for a quick try: /v1/suggest?q=cheap+flights&q=paris."""
@@ -110,6 +114,17 @@ async def explain(body: schemas.ExplainRequest, service: TheService) -> Response
         explanation=explanation, bundle=_name(bundle), milliseconds=_since(started)
     )
     return _json(answered)
+
+
+@keyed.get("/v1/samples", response_model=schemas.SamplesAnswer)
+async def samples(service: TheService) -> Response:
+    """Sessions to try the champion with, as its makers chose them (mtn-export --samples)."""
+    bundle = service.bundles.choose(None)
+    found = [
+        schemas.SampleAnswer(session=[*each.session], history=[[*past] for past in each.history])
+        for each in bundle.samples
+    ]
+    return _json(schemas.SamplesAnswer(samples=found, bundle=_name(bundle)))
 
 
 async def answer(
@@ -207,6 +222,8 @@ async def readyz(service: TheService) -> Response:
     names = [_name(each) for each in service.bundles.served.values()]
     if service.ending:
         return _json(schemas.Ready(status="ending", bundles=names), 503)
+    if service.bundles.have_changed():
+        return _json(schemas.Ready(status="changed", bundles=names), 503)
     return _json(schemas.Ready(status="ready", bundles=names))
 
 
@@ -255,6 +272,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_exception_handler(InputError, _bad_input)
     app.add_exception_handler(Full, _full)
     app.add_exception_handler(TooLate, _full)
+    app.add_exception_handler(FilesChanged, _changed)
     if settings.origins:
         app.add_middleware(
             CORSMiddleware,
@@ -293,6 +311,12 @@ async def _invalid(request: Request, error: Exception) -> Response:
 async def _bad_input(request: Request, error: Exception) -> Response:
     found = [{"loc": ["body"], "msg": str(error), "type": "input"}]
     return JSONResponse({"detail": found}, 422)
+
+
+async def _changed(request: Request, error: Exception) -> Response:
+    service_of(request).metrics.refused.labels(type(error).__name__).inc()
+    detail = "files of the bundle were changed in place: write a version beside it, rename, reload"
+    return JSONResponse({"detail": detail}, 503, RETRY_AFTER)
 
 
 async def _full(request: Request, error: Exception) -> Response:

@@ -6,12 +6,15 @@ A request keeps the bundle that it began with: the old version goes when its las
 import hashlib
 from collections import OrderedDict
 from pathlib import Path
-from typing import Any, Dict, Hashable, List, NamedTuple, Optional
+from typing import Any, Dict, Hashable, List, NamedTuple, Optional, Sequence
 
 from mtn_preprocess.errors import InputError
 
+from ..bundle.folder import COUNTS, MODEL
+from ..bundle.samples import Sample, samples_of
 from ..kept_folder import HEADER
 from ..suggester import Suggester
+from .held_files import FilesChanged, HeldFiles
 from .schemas import Arm
 from .settings import Settings
 from .split import is_for_challenger
@@ -50,6 +53,8 @@ class ServedBundle(NamedTuple):
     suggester: Suggester
     counts: Optional[Suggester]  # the same without its model, for when time is short
     cache: Cache
+    files: HeldFiles
+    samples: Sequence[Sample] = ()  # to try it with; as the rules of now let them be shown
 
 
 class Bundles(NamedTuple):
@@ -77,6 +82,15 @@ class Bundles(NamedTuple):
             return self.served[CHALLENGER]
         return self.served[CHAMPION]
 
+    def have_changed(self) -> bool:
+        """Whether somebody wrote into the files of one."""
+        try:
+            for each in self.served.values():
+                each.files.check()
+        except FilesChanged:
+            return True
+        return False
+
     def __str__(self) -> str:
         return ", ".join(f"{each.arm} {each.version}" for each in self.served.values())
 
@@ -96,16 +110,20 @@ def load_bundles(settings: Settings) -> Bundles:
 
 def _load(arm: Arm, folder: Path, settings: Settings) -> ServedBundle:
     version = _version([*_facts_files(folder), *_files(settings.block_list)])
+    held = HeldFiles(_mapped_files(folder))
     if (folder / MANIFEST).is_file():
         suggester = Suggester.load(folder, block_list=settings.block_list, verify=True)
     else:  # a table of counts alone
         suggester = Suggester.load(counts=folder, block_list=settings.block_list, verify=True)
+    held.check_names()
     if suggester.bundle is not None and settings.block_list is None:
         version = suggester.bundle.version  # as mtn-bundle shows it
     counts = None
     if suggester.table is not None:
         counts = Suggester(suggester.table, rules=suggester.pipeline.display.rules)
-    return ServedBundle(arm, version, suggester, counts, Cache(settings.cached))
+    lines = [] if suggester.bundle is None else suggester.bundle.sample_lines()
+    samples = samples_of(lines, suggester.pipeline)
+    return ServedBundle(arm, version, suggester, counts, Cache(settings.cached), held, samples)
 
 
 def _facts_files(folder: Path) -> List[Path]:
@@ -116,6 +134,14 @@ def _facts_files(folder: Path) -> List[Path]:
             f"no bundle: it has no {MANIFEST}", "give a folder that mtn-export wrote", folder
         )
     return found
+
+
+def _mapped_files(folder: Path) -> List[Path]:
+    """What is read while it is served: counts, also without a bundle around, and weights."""
+    folders = (folder / COUNTS, folder / MODEL) if (folder / MANIFEST).is_file() else (folder,)
+    return sorted(
+        path for each in folders for path in each.glob("*") if path.suffix in (".npy", ".weights")
+    )
 
 
 def _files(path: Optional[Path]) -> List[Path]:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Dict, List, Literal, Optional, Union
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 MAX_QUERIES = 50  # per session
 MAX_SESSIONS = 200  # of a history
@@ -12,10 +12,20 @@ MAX_REQUESTS = 64  # per batch
 MAX_EVENTS = 100  # per request
 MAX_DEADLINE_MS = 10_000
 
+
+def _is_number(value: Any) -> Any:
+    """What Python would take for one, but JSON does not."""
+    if isinstance(value, (bool, str)):
+        raise ValueError("should be a number")
+    return value
+
+
 Query = Annotated[str, StringConstraints(max_length=MAX_LENGTH)]
 Queries = Annotated[List[Query], Field(max_length=MAX_QUERIES)]
 SomeQueries = Annotated[List[Query], Field(min_length=1, max_length=MAX_QUERIES)]
-Number = Annotated[int, Field(ge=1, le=MAX_N)]
+NumberInAddress = Annotated[int, Field(ge=1, le=MAX_N)]  # where anything is text
+Number = Annotated[NumberInAddress, BeforeValidator(_is_number)]
+Milliseconds = Annotated[int, Field(ge=1, le=MAX_DEADLINE_MS), BeforeValidator(_is_number)]
 Name = Annotated[str, StringConstraints(max_length=100)]  # as long as UBI allows
 Arm = Literal["champion", "challenger"]
 Reason = Literal["deadline", "error"]  # of a list from counts alone
@@ -40,7 +50,7 @@ class Context(Strict):
     bundle: Optional[Arm] = Field(
         default=None, description="ask this bundle, whatever the session id says"
     )
-    deadline_ms: Optional[Annotated[int, Field(ge=1, le=MAX_DEADLINE_MS)]] = Field(
+    deadline_ms: Optional[Milliseconds] = Field(
         default=None,
         description="milliseconds within which an answer is wanted; the default is a setting",
     )
@@ -103,8 +113,18 @@ class ExplainAnswer(BaseModel):
     milliseconds: float
 
 
+class SampleAnswer(BaseModel):
+    session: List[str]
+    history: List[List[str]] = Field(description="earlier sessions, oldest first")
+
+
+class SamplesAnswer(BaseModel):
+    samples: List[SampleAnswer] = Field(description="sessions to try; none unless it has some")
+    bundle: BundleName
+
+
 class Position(BaseModel):
-    ordinal: Annotated[int, Field(ge=1, le=MAX_N)] = Field(description="place in the list, from 1")
+    ordinal: Number = Field(description="place in the list, from 1")
 
 
 class EventObject(BaseModel):
@@ -152,7 +172,7 @@ class Health(BaseModel):
 
 
 class Ready(BaseModel):
-    status: Literal["ready", "ending"]
+    status: Literal["ready", "ending", "changed"]
     bundles: List[BundleName]
 
 

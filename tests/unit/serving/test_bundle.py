@@ -15,6 +15,7 @@ from test_next_queries import flip, table_of
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.text_settings import TextSettings, write_settings
 from mtn_serving.bundle.folder import Bundle
+from mtn_serving.bundle.samples import samples_of
 from mtn_serving.bundle.trained_on import prepared_text, training_pairs
 from mtn_serving.commands.bundle import main as bundle_command
 from mtn_serving.commands.bundle_scores import losses
@@ -207,6 +208,23 @@ def test_rules_are_changed_without_a_new_export(made, bundle, tmp_path):
     assert Bundle.open(made / "bundle").rules().block_list == DEFAULT.block_list
 
 
+def test_an_update_of_nothing_is_refused(bundle, capsys):
+    before = content(bundle)
+    with pytest.raises(SystemExit):
+        export(["--update", str(bundle)])
+    assert "nothing to update" in capsys.readouterr().err and content(bundle) == before
+
+
+def test_the_card_says_whether_people_or_times_are_counted(made, tmp_path):
+    """`TABLE` knows no users; a threshold then holds for times."""
+    counted = table_of([["x", "a"]] * 3, users=[1, 2, 3], text=TABLE.text_settings)
+    counted.save(tmp_path / "counts")
+    export(f"--counts {tmp_path}/counts --output {tmp_path}/bundle --min-users 2".split())
+    for folder, word in ((made / "bundle", "times"), (tmp_path / "bundle", "people")):
+        assert Bundle.open(folder).manifest["rules"]["counted"] == word
+        assert f"at least `min users` {word}" in (folder / "README.md").read_text(encoding="utf-8")
+
+
 def test_rules_given_when_it_is_loaded(bundle, tmp_path):
     (tmp_path / "blocked").write_text("b\n")
     export(f"--update {bundle} --block-list {tmp_path}/blocked --min-users 3".split())
@@ -236,6 +254,49 @@ def test_a_refused_update_changes_nothing(bundle, tmp_path):
         ["--update", str(bundle), "--block-list", str(tmp_path / "none")]))  # fmt: skip
     assert content(bundle) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bundle", "other"]
+
+
+# --- samples --------------------------------------------------------------------------------------
+
+
+def test_samples_are_shown_only_if_each_query_may_be(bundle, tmp_path, capsys):
+    """None unless somebody gives some; never a query that nobody asked, however it got there."""
+    assert Bundle.open(bundle).sample_lines() == []
+    (tmp_path / "samples").write_text("X  <q> x y\n\nnobody's\nx <session> A\nx <q> nobody's\n")
+    export(f"--update {bundle} --samples {tmp_path}/samples".split())
+    opened = Bundle.open(bundle)
+    assert opened.sample_lines() == ["x <q> x y", "x <session> a"]
+    assert opened.manifest["samples"] == {"sessions": 2, "left_out": {"few users": 2}}
+    assert "2 samples are kept; left out, as they may not be shown: few users 2" in (
+        capsys.readouterr().err
+    )
+    found = samples_of(opened.sample_lines(), Suggester.load(bundle).pipeline)
+    assert found == [(("x", "x y"), ()), (("a",), (("x",),))]
+
+
+def test_samples_obey_later_rules(bundle, tmp_path):
+    (tmp_path / "samples").write_text("x <q> x y\nx <session> a\n")
+    (tmp_path / "blocked").write_text("a\n")
+    export(f"--update {bundle} --samples {tmp_path}/samples".split())
+    given = Suggester.load(bundle, block_list=tmp_path / "blocked").pipeline
+    assert [each.session for each in samples_of(Bundle.open(bundle).sample_lines(), given)] == [
+        ("x", "x y")
+    ]
+    export(f"--update {bundle} --block-list {tmp_path}/blocked".split())
+    assert Bundle.open(bundle).sample_lines() == ["x <q> x y"]
+    before = Bundle.open(bundle).version
+    (tmp_path / "samples").write_text("\n")
+    export(f"--update {bundle} --samples {tmp_path}/samples".split())
+    opened = Bundle.open(bundle)
+    assert opened.sample_lines() == [] and "samples" not in opened.parts
+    assert opened.version != before and not (bundle / "samples").exists()
+
+
+def test_samples_that_are_no_sessions(bundle, tmp_path):
+    refused("cannot be read", lambda: export(f"--update {bundle} --samples {tmp_path}/no".split()))
+    (tmp_path / "samples").write_text("x\n<q> <q>\n")
+    refused("samples.txt:2: a sample without a query", lambda: export(
+        f"--update {bundle} --samples {tmp_path}/samples".split()))  # fmt: skip
 
 
 # --- scores ---------------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ import logging
 
 import pytest
 
+from mtn_serving.commands.export import main as export
+
 SECRET = "harmless text that nobody may read in a log"
 
 
@@ -64,6 +66,33 @@ def test_many_sessions_at_once(client_of, expected):
     assert max(scripted.batches) > 1
     too_many = {"requests": [{"session": ["paris"]}] * 65}
     assert client.post("/v1/suggest/batch", json=too_many).status_code == 422
+
+
+def test_numbers_are_numbers(client_of):
+    """`true` is none, though Python thinks so, nor is text; in an address anything is text."""
+    client = client_of()
+    for wrong in (True, "3", [3], {"a": 3}):
+        for name in ("n", "deadline_ms"):
+            request = {"session": ["paris"], name: wrong}
+            assert client.post("/v1/suggest", json=request).status_code == 422
+    assert client.get("/v1/suggest", params={"q": "paris", "n": "1"}).status_code == 200
+    assert client.get("/v1/suggest", params={"q": "paris", "n": "true"}).status_code == 422
+
+
+def test_samples_are_those_of_the_bundle(client_of, counts, tmp_path):
+    assert client_of().get("/v1/samples").json()["samples"] == []
+    (tmp_path / "samples").write_text("paris <session> Rome <q> paris\nparis metro\n")
+    flags = f"--counts {counts} --samples {tmp_path}/samples --output {tmp_path}/bundle"
+    export(flags.split())
+    whole = {"session": ["paris metro"], "history": []}
+    given = {"session": ["rome", "paris"], "history": [["paris"]]}
+    answer = client_of(bundle=tmp_path / "bundle").get("/v1/samples").json()
+    assert answer["samples"] == [given, whole] and answer["bundle"]["name"] == "champion"
+    (tmp_path / "blocked").write_text("rome\n")
+    stricter = client_of(bundle=tmp_path / "bundle", block_list=tmp_path / "blocked")
+    assert stricter.get("/v1/samples").json()["samples"] == [whole]
+    keyed = client_of(bundle=tmp_path / "bundle", api_key="right")
+    assert keyed.get("/v1/samples").status_code == 401
 
 
 def test_a_session_without_a_query_has_no_suggestions(client_of):

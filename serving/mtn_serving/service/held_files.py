@@ -1,0 +1,67 @@
+"""Notices that somebody wrote into files that are served, instead of replacing them.
+
+Such files are memory-mapped: what is written into them is what is read from then on, and behind the
+end of a file that became shorter there is nothing, so that reading there ends the process. A file
+that is written beside and renamed is another file, and harms nobody.
+"""
+
+import logging
+import os
+import weakref
+from pathlib import Path
+from typing import Dict, List, Sequence, Tuple
+
+from mtn_preprocess.errors import InputError
+
+LOG = logging.getLogger(__name__)
+
+State = Tuple[int, int, int, int]  # file system, number of the file, size, time of the last change
+
+
+class FilesChanged(Exception):
+    """What is served cannot be trusted any more; nothing was answered from it."""
+
+
+class HeldFiles:
+    """Keeps files open, whatever becomes of their names.
+
+    Args:
+        paths: they must exist
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._states: Dict[int, State] = {}
+        self._paths: Dict[int, Path] = {}
+        self._have_changed = False
+        for path in paths:
+            number = os.open(path, os.O_RDONLY)
+            weakref.finalize(self, os.close, number)
+            self._paths[number], self._states[number] = path, _state(os.fstat(number))
+
+    def check(self) -> None:
+        """Raises FilesChanged from the first change on. Ask before and after reading."""
+        if not self._have_changed:
+            changed = self._changed()
+            if changed:
+                self._have_changed = True
+                LOG.error("%s was changed in place; write a new version beside it", changed[0])
+        if self._have_changed:
+            raise FilesChanged
+
+    def check_names(self) -> None:
+        """Raises InputError where the names are those of other files by now."""
+        for number, path in self._paths.items():
+            try:
+                is_same = _state(os.stat(path)) == self._states[number]
+            except OSError:
+                is_same = False
+            if not is_same:
+                raise InputError("was changed while it was read", "load it again", path)
+
+    def _changed(self) -> List[Path]:
+        found = self._states.items()
+        return [self._paths[number] for number, at in found if _state(os.fstat(number)) != at]
+
+
+def _state(found: os.stat_result) -> State:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
