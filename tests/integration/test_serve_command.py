@@ -1,5 +1,6 @@
 """`mtn-serve` as a real process: signals, reloading, workers, bad bundles, bad clients."""
 
+import asyncio
 import json
 import os
 import signal
@@ -14,6 +15,8 @@ import psutil
 import pytest
 from processes import run
 from served import SERVE, save_table, served
+
+from mtn_serving.service.workers import bind
 
 SECRET = "harmlesssecret"
 
@@ -45,6 +48,27 @@ def test_a_service_from_start_to_end(tmp_path, table):
         assert SECRET not in server.said() and server.said().count("\n") == 1
 
 
+def test_answers_are_sent_at_once():
+    """Not 40 ms later, when the client has acknowledged the first half: connections say so."""
+    with bind("127.0.0.1", 0) as sock:
+        delays = []
+
+        async def accepted(reader, writer):
+            accepted = writer.get_extra_info("socket")
+            delays.append(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        async def scenario():
+            server = await asyncio.start_server(accepted, sock=sock)
+            reader, writer = await asyncio.open_connection(*sock.getsockname())
+            await reader.read()
+            writer.close()
+            server.close()
+
+        asyncio.run(scenario())
+        assert delays == [1]
+
+
 def test_ctrl_c(tmp_path, table):
     with served(tmp_path, f"{table}") as server:
         assert server.end(signal.SIGINT) == -signal.SIGINT
@@ -65,6 +89,33 @@ def test_bad_bundles_at_start(tmp_path, table, workers):
         assert done.stderr.splitlines() == [
             f"{tmp_path}: no bundle: it has no manifest.json; give a folder that mtn-export wrote"
         ]
+
+
+@pytest.mark.parametrize("change", ["cut off", "other content"])
+def test_files_that_are_changed_in_place(tmp_path, table, change):
+    """Reading behind the end of a mapped file would end the process: nothing is read from it."""
+    with served(tmp_path, f"{table} --cache 0") as server:
+        assert first_of(server.suggest("paris")) == "paris hotels"
+        letters = table / "queries_letters.npy"
+        content = letters.read_bytes()
+        with open(letters, "r+b") as stream:
+            stream.truncate(0)
+            if change == "other content":
+                stream.write(b"x" * len(content))
+        for _ in range(3):
+            status, answer = server.suggest("paris")
+            assert status == 503 and "changed in place" in answer["detail"]
+        explain = {"session": ["paris"], "suggestion": "rome"}
+        assert server.ask("/v1/explain", explain)[0] == 503
+        status, ready = server.ask("/readyz")
+        assert (status, ready["status"]) == (503, "changed")
+        assert server.ask("/healthz")[0] == 200
+        assert server.ask("/admin/reload", {})[0] == 409 and server.ask("/readyz")[0] == 503
+        save_table(table, "paris metro")
+        assert server.ask("/admin/reload", {})[0] == 200
+        assert first_of(server.suggest("paris")) == "paris metro"
+        assert server.ask("/readyz")[0] == 200
+        assert server.said().count("changed in place") == 1 and server.end() == 0
 
 
 def test_a_port_that_is_taken(tmp_path, table):

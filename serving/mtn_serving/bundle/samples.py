@@ -1,4 +1,4 @@
-"""Sessions to try a bundle with: none unless somebody gives some, for those of the log are people's.
+"""Sessions to try a bundle with: none unless somebody gives some. Those of the log are people's.
 
 A file has one session per line, as prepared text has them: `london hotels <q> paris`, with earlier
 sessions of the same person before a `<session>`. Whatever the file says, a sample is shown only if
@@ -58,7 +58,11 @@ def shown_lines(
 
 
 def keep_shown(path: Path, pipeline: Pipeline) -> Dict[str, Any]:
-    """Rewrites a file of samples; without any, it is deleted with its folder. Returns facts of it."""
+    """Rewrites a file of samples; without any left, deletes it with its folder.
+
+    Returns:
+        facts for the manifest
+    """
     held_back: Counter[str] = Counter()
     lines = shown_lines(read_sample_lines(path), pipeline, held_back)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

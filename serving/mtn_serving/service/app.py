@@ -36,18 +36,25 @@ def service_of(request: Request) -> Service:
     return request.app.state.service
 
 
-def check_key(request: Request) -> None:
+# Dependencies are coroutines: FastAPI runs any other function in a thread, which takes longer.
+
+
+async def the_service(request: Request) -> Service:
+    return service_of(request)
+
+
+async def check_key(request: Request) -> None:
     key = service_of(request).settings.api_key
     if key is not None and not has_key(request, key):
         raise HTTPException(401, "no valid API key", {"WWW-Authenticate": "Bearer"})
 
 
-def check_admin(request: Request) -> None:
+async def check_admin(request: Request) -> None:
     if not is_admin(request, service_of(request).settings.api_key):
         raise HTTPException(403, "allowed only from this machine, or with the API key")
 
 
-TheService = Annotated[Service, Depends(service_of)]
+TheService = Annotated[Service, Depends(the_service)]
 _ERRORS: Dict[Union[int, str], Dict[str, Any]] = {
     401: {"model": schemas.Problem, "description": "No valid API key"},
     408: {"model": schemas.Problem, "description": "The request took too long"},

@@ -1,5 +1,5 @@
 """What can be told of the page from its files: nothing from elsewhere, and nothing that a strict
-Content-Security-Policy or somebody's text could break. And the demo's samples fit the sample log."""
+Content-Security-Policy or somebody's text could break. The demo's samples fit the sample log."""
 
 import re
 from pathlib import Path
