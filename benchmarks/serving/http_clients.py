@@ -17,7 +17,11 @@ CONNECTIONS = 256  # of an open loop
 class Answered(NamedTuple):
     began: float  # or was due
     ended: float
-    good: bool
+    outcome: str  # "list" of the model, "degraded" list, "refused" with 503, or what else came
+
+    @property
+    def good(self) -> bool:
+        return self.outcome == "list"
 
 
 class Client:
@@ -33,14 +37,17 @@ class Client:
     async def __aexit__(self, *error: Any) -> None:
         self.writer.close()
 
-    async def ask(self, request: bytes) -> bool:
-        """Whether the answer is a list of the model's."""
+    async def ask(self, request: bytes) -> str:
+        """What came, as `Answered.outcome` has it."""
         self.writer.write(request)
         head = await self.reader.readuntil(b"\r\n\r\n")
         length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
         assert length is not None
         body = await self.reader.readexactly(int(length.group(1)))
-        return b" 200 " in head[:20] and b'"degraded":true' not in body
+        status = head[9:12].decode()
+        if status == "200":
+            return "degraded" if b'"degraded":true' in body else "list"
+        return "refused" if status == "503" else status
 
 
 async def closed_loop(
@@ -52,8 +59,8 @@ async def closed_loop(
     async def go_on() -> None:
         async with Client(address) as client:
             while (began := time.perf_counter()) < end:
-                good = await client.ask(next(requests))
-                answers.append(Answered(began, time.perf_counter(), good))
+                outcome = await client.ask(next(requests))
+                answers.append(Answered(began, time.perf_counter(), outcome))
 
     await asyncio.gather(*(go_on() for _ in range(clients)))
     return answers
@@ -65,8 +72,10 @@ async def open_loop(
     rate: float,
     seconds: float,
     is_random: bool = False,
+    connections: int = CONNECTIONS,
 ) -> List[Answered]:
     """Args:
+    rate: requests per second
     is_random: whether requests come independently of each other, at this rate on average
     """
     idle: asyncio.Queue[Client] = asyncio.Queue()
@@ -74,11 +83,11 @@ async def open_loop(
 
     async def ask(due: float) -> None:
         client = await idle.get()
-        good = await client.ask(next(requests))
+        outcome = await client.ask(next(requests))
         idle.put_nowait(client)
-        answers.append(Answered(due, time.perf_counter(), good))
+        answers.append(Answered(due, time.perf_counter(), outcome))
 
-    clients = [await Client(address).__aenter__() for _ in range(CONNECTIONS)]
+    clients = [await Client(address).__aenter__() for _ in range(connections)]
     for client in clients:
         idle.put_nowait(client)
     rng, tasks = random.Random(1), []

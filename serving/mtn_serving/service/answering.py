@@ -58,7 +58,7 @@ class Answering:
     """Everything between the routes and the bundles."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
-        self.metrics = metrics
+        self.metrics, self.deadline = metrics, settings.deadline
 
         def lane(name: str, run: Callable, size: int, queue: int = settings.max_queue) -> Lane:
             return Lane(run, size, queue, metrics.watch(name))
@@ -128,6 +128,26 @@ class Answering:
             raise outcome.error
         log_error(outcome.error, self.metrics)
         raise TooLate
+
+    def has_room_by_path(self) -> Dict[str, Callable[[], bool]]:
+        """For each route that makes lists, whether one more can be made: by model or counts."""
+
+        def of(lane: Lane) -> Callable[[], bool]:
+            def has_room() -> bool:
+                return lane.has_room() and (
+                    lane.has_time(FOR_MODEL * self.deadline)
+                    or self.counts_lane.has_time((1 - FOR_MODEL) * self.deadline)
+                )
+
+            return has_room
+
+        next_queries, completions = of(self.suggest_lane), of(self.complete_lane)
+        return {
+            "/v1/suggest": next_queries,
+            "/v1/suggest/batch": next_queries,
+            "/v1/complete": completions,
+            "/opensearch": completions,
+        }
 
     def is_stuck(self) -> bool:
         return any(lane.busy_for() > STUCK_SECONDS for lane in self.lanes)

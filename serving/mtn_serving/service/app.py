@@ -25,7 +25,7 @@ from .api_page import api_page
 from .batching import Full, TooLate
 from .bundles import ServedBundle
 from .held_files import FilesChanged
-from .limits import RETRY_AFTER, BoundedBodies, Guard
+from .limits import RETRY_AFTER, TOO_MANY, BoundedBodies, Guard, RefuseWhenFull
 from .service import Service
 from .settings import Settings
 
@@ -280,6 +280,10 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_exception_handler(Full, _full)
     app.add_exception_handler(TooLate, _full)
     app.add_exception_handler(FilesChanged, _changed)
+    # The last one is the first to see a request.
+    app.add_middleware(BoundedBodies, max_body=settings.max_body, seconds=settings.body_seconds)
+    has_room = service.answering.has_room_by_path()
+    app.add_middleware(RefuseWhenFull, has_room=has_room, metrics=service.metrics)
     if settings.origins:
         app.add_middleware(
             CORSMiddleware,
@@ -287,7 +291,6 @@ def create_app(settings: Settings) -> FastAPI:
             allow_methods=["GET", "POST"],
             allow_headers=["*"],
         )
-    app.add_middleware(BoundedBodies, max_body=settings.max_body, seconds=settings.body_seconds)
     app.add_middleware(Guard, metrics=service.metrics)
     return app
 
@@ -328,4 +331,4 @@ async def _changed(request: Request, error: Exception) -> Response:
 
 async def _full(request: Request, error: Exception) -> Response:
     service_of(request).metrics.refused.labels(type(error).__name__).inc()
-    return JSONResponse({"detail": "too many requests at once"}, 503, RETRY_AFTER)
+    return JSONResponse({"detail": TOO_MANY}, 503, RETRY_AFTER)

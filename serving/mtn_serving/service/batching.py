@@ -2,13 +2,18 @@
 
 An idle lane runs a request at once. Requests that arrive while a batch runs wait for its end and
 make the next one. Nobody waits to fill a batch, so waiting ends with the running batch, with the
-request's own deadline, or at once where the queue is full.
+request's own deadline, or at once where the queue is full, or so long that the deadline will pass.
+A batch is no larger than can be run in a quarter of the time for a request, and a request that has
+less left is not run. Without these, under more load than a lane can hold, all results would be late.
 """
 
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Dict, Generic, List, NamedTuple, Optional, Sequence, TypeVar
+
+_SHARE = 0.25  # of the time for a request, for the batch that it is in
+_NEWEST = 0.3  # weight of the newest batch in what a request takes
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -33,6 +38,11 @@ class Watch(NamedTuple):
 class _Ticket(NamedTuple):
     item: Any
     since: float
+    seconds: float  # within which a result is wanted
+
+    def is_late(self, now: float) -> bool:
+        """Whether its time is over before a batch ends that begins now."""
+        return self.since + self.seconds - now < _SHARE * self.seconds
 
 
 class Lane(Generic[Item, Result]):
@@ -56,19 +66,23 @@ class Lane(Generic[Item, Result]):
         self._thread = ThreadPoolExecutor(1)
         self._worker: Optional[asyncio.Task[None]] = None
         self._busy_since: Optional[float] = None
+        self._per_item = 0.0  # seconds, by what batches took lately
 
     async def ask(self, item: Item, seconds: float) -> Result:
         """The result of one item.
 
         Raises:
             Full: at once
-            TooLate: after `seconds`; an item that still waits is forgotten
+            TooLate: after `seconds`; before, as soon as it is known that there is no time to run
+                it; an item that still waits is forgotten
         """
         if not self.has_room():
             raise Full
+        if not self.has_time(seconds):
+            raise TooLate
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Result] = loop.create_future()
-        self._waiting[future] = _Ticket(item, time.monotonic())
+        self._waiting[future] = _Ticket(item, time.monotonic(), seconds)
         self.watch.queued(len(self._waiting))
         if self._worker is None:
             self._worker = loop.create_task(self._work())
@@ -84,6 +98,14 @@ class Lane(Generic[Item, Result]):
     def has_room(self, items: int = 1) -> bool:
         return len(self._waiting) + items <= self.max_queue
 
+    def has_time(self, seconds: float) -> bool:
+        """Whether one more item is likely to be run in this time. Some item may always wait, so
+        that what is known of the time of an item stays up to date.
+        """
+        if not self._waiting:
+            return True
+        return (len(self._waiting) + 1) * self._per_item <= (1 - _SHARE) * seconds
+
     def busy_for(self) -> float:
         """Seconds that the running batch has taken so far."""
         return 0.0 if self._busy_since is None else time.monotonic() - self._busy_since
@@ -98,6 +120,8 @@ class Lane(Generic[Item, Result]):
         loop = asyncio.get_running_loop()
         while self._waiting:
             futures, items = self._take()
+            if not items:  # all of them were too late
+                continue
             self._busy_since = started = time.monotonic()
             try:
                 results = await loop.run_in_executor(self._thread, self.run, items)
@@ -108,18 +132,27 @@ class Lane(Generic[Item, Result]):
                 answered = dict(zip(futures, results))
                 for future in _not_late(futures):
                     future.set_result(answered[future])
-            self.watch.ran(time.monotonic() - started, len(items))
+            took = time.monotonic() - started
+            self._per_item += _NEWEST * (took / len(items) - self._per_item)
+            self.watch.ran(took, len(items))
         self._busy_since = self._worker = None
 
     def _take(self) -> "tuple[List[asyncio.Future[Result]], List[Item]]":
-        """The oldest that wait: where their results go, and themselves."""
+        """The oldest that wait and are not too late: where their results go, and themselves."""
         now = time.monotonic()
-        futures = list(self._waiting)[: self.max_batch]
-        tickets = [self._waiting.pop(future) for future in futures]
-        for ticket in tickets:
+        taken: Dict[asyncio.Future[Result], _Ticket] = {}
+        for future, ticket in list(self._waiting.items()):
+            too_long = len(taken) * self._per_item > _SHARE * ticket.seconds
+            if len(taken) == self.max_batch or too_long:
+                break
+            del self._waiting[future]
             self.watch.waited(now - ticket.since)
+            if ticket.is_late(now):
+                future.set_exception(TooLate())
+            else:
+                taken[future] = ticket
         self.watch.queued(len(self._waiting))
-        return futures, [ticket.item for ticket in tickets]
+        return list(taken), [ticket.item for ticket in taken.values()]
 
 
 def _not_late(futures: Sequence["asyncio.Future[Result]"]) -> List["asyncio.Future[Result]"]:

@@ -1,8 +1,8 @@
-"""Around all routes: bounded request bodies, an answer in any case, headers for browsers."""
+"""Around all routes: bounded requests, an answer in any case, headers for browsers."""
 
 import asyncio
 import time
-from typing import Any, Awaitable, Callable, List, MutableMapping, Optional
+from typing import Any, Awaitable, Callable, List, Mapping, MutableMapping, NamedTuple, Optional
 
 from starlette.responses import JSONResponse, Response
 
@@ -16,6 +16,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 RETRY_AFTER = {"Retry-After": "1"}
+TOO_MANY = "too many requests at once"
 _MAX_TIMES_READ = 64  # the size of a body that is read, though it is too long to be answered
 
 # No script, style or picture of others, none written into a page, and the page in no frame.
@@ -26,6 +27,34 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
 }
+
+
+class Route(NamedTuple):
+    """What `Guard` counts, where no router has seen the request."""
+
+    path: str
+
+
+class RefuseWhenFull:
+    """503 before anything of a request is read: refusing must cost far less than answering.
+
+    Args:
+        has_room: by path, whether one more request may wait
+    """
+
+    def __init__(
+        self, app: App, has_room: Mapping[str, Callable[[], bool]], metrics: Metrics
+    ) -> None:
+        self.app, self.has_room, self.metrics = app, has_room, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_room = self.has_room.get(scope["path"]) if scope["type"] == "http" else None
+        if has_room is None or has_room():
+            await self.app(scope, receive, send)
+            return
+        scope["route"] = Route(scope["path"])
+        self.metrics.refused.labels("Full").inc()
+        await _problem(503, TOO_MANY, RETRY_AFTER)(scope, receive, send)
 
 
 class BoundedBodies:

@@ -97,6 +97,57 @@ def test_who_is_too_late_is_forgotten():
     asyncio.run(scenario())
 
 
+def test_a_batch_is_as_large_as_its_time_allows():
+    """Items take 20 ms, so of 0.4 s a quarter is enough for 5; without a hurry, for all."""
+
+    def run(items):
+        batches.append(len(items))
+        time.sleep(0.02 * len(items))
+        return items
+
+    batches = []
+
+    async def scenario():
+        lane = lane_of(run, max_batch=16, max_queue=100)
+        for item in range(20):  # by which it is known
+            await lane.ask(item, 60)
+        asked = [lane.ask(item, 60) for item in range(17)]
+        assert await asyncio.gather(*asked) == list(range(17))
+        assert batches[20:] == [16, 1] or batches[20:] == [1, 16]
+        del batches[:]
+        hurried = [lane.ask(item, 0.4) for item in range(12)]
+        found = await asyncio.gather(*hurried, return_exceptions=True)
+        assert max(batches) <= 6 and 0 in found
+        assert all(each == item or isinstance(each, TooLate) for item, each in enumerate(found))
+        await lane.close()
+
+    asyncio.run(scenario())
+
+
+def test_who_would_be_too_late_is_told_at_once():
+    """Three wait for 0.1 s each; one may wait whatever it takes, so that this is found out."""
+
+    async def scenario():
+        gate = Gate(is_open=True)
+        lane = lane_of(lambda items: time.sleep(0.1) or gate(items), max_batch=1)
+        for item in range(12):
+            await lane.ask(item, 60)
+        gate.through.clear()
+        running = asyncio.create_task(lane.ask(0, 60))
+        await until(lambda: len(gate.batches) == 13)
+        others = [asyncio.create_task(lane.ask(1, 60)) for _ in range(3)]
+        await asyncio.sleep(0)
+        assert len(lane._waiting) == 3 and lane.has_time(60) and not lane.has_time(0.3)
+        started = time.monotonic()
+        with pytest.raises(TooLate):
+            await lane.ask(2, 0.3)
+        assert time.monotonic() - started < 0.25
+        gate.through.set()
+        assert await asyncio.gather(running, *others) == [0, 10, 10, 10]
+
+    asyncio.run(scenario())
+
+
 def test_an_error_is_for_those_of_its_batch_only():
     async def scenario():
         def run(items):
