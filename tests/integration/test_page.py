@@ -203,12 +203,12 @@ def test_a_history(page):
 def test_samples(page):
     page.wait_for_selector(".sample")
     assert page.locator(".sample .name").all_text_contents() == [
-        "london › paris",
+        "london\u00a0› paris",
         "paris hotels",
-        "paris hotels › london hotels",
+        "paris hotels\u00a0› london hotels",
     ]
     past = page.locator(".sample .past").all_text_contents()
-    assert past == ["after 2 earlier sessions: rome hotels › paris; london"]
+    assert past == ["after 2 earlier sessions: rome hotels\u00a0› paris; london"]
     page.click(".sample >> nth=-1")
     page.wait_for_selector(".facts:not(:empty)")
     asked = last_sent(page, "/v1/suggest")

@@ -16,7 +16,7 @@ export function showSamples(list, samples, chosen) {
         element(
           "button",
           { type: "button", class: "sample", onclick: () => chosen(sample) },
-          element("span", { class: "name" }, sample.session.join(" › ")),
+          element("span", { class: "name" }, inShort(sample.session)),
           sample.history.length > 0 ? element("span", { class: "past" }, pastOf(sample)) : null,
         ),
       ),
@@ -24,8 +24,12 @@ export function showSamples(list, samples, chosen) {
   );
 }
 
-/** What came before it. */
+/** No line begins with an arrow. */
+function inShort(queries) {
+  return queries.join("\u00a0› ");
+}
+
 function pastOf({ history }) {
   const sessions = history.length === 1 ? "an earlier session" : `${history.length} earlier sessions`;
-  return `after ${sessions}: ${history.map((session) => session.join(" › ")).join("; ")}`;
+  return `after ${sessions}: ${history.map(inShort).join("; ")}`;
 }

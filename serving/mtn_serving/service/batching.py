@@ -4,7 +4,7 @@ An idle lane runs a request at once. Requests that arrive while a batch runs wai
 make the next one. Nobody waits to fill a batch, so waiting ends with the running batch, with the
 request's own deadline, or at once where the queue is full, or so long that the deadline will pass.
 A batch is no larger than can be run in a quarter of the time for a request, and a request that has
-less left is not run. Without these, under more load than a lane can hold, all results would be late.
+less left is not run. Else, under more load than a lane can hold, all results would be late.
 """
 
 import asyncio
