@@ -1,5 +1,6 @@
 """From a request to its list: cache, batch, deadline, fallback."""
 
+import time
 from collections import defaultdict
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -89,24 +90,26 @@ class Answering:
         if cached is not None:
             return cached
         lane = self.suggest_lane if ask.prefix is None else self.complete_lane
+        started = time.monotonic()
         try:
             outcome = await lane.ask(ask, ask.seconds * FOR_MODEL)
         except TooLate:
-            return await self._from_counts(ask, "deadline")
+            return await self._from_counts(ask, "deadline", started)
         if isinstance(outcome, Failed):
             _raise_if_changed(outcome)
             log_error(outcome.error, self.metrics)
-            return await self._from_counts(ask, "error")
+            return await self._from_counts(ask, "error", started)
         found = Found(outcome)
         if key is not None:
             ask.bundle.cache.put(key, found)
         return found
 
-    async def _from_counts(self, ask: Ask, reason: Reason) -> Found:
+    async def _from_counts(self, ask: Ask, reason: Reason, started: float) -> Found:
+        """In what is left of the time."""
         self.metrics.fallbacks.labels(reason).inc()
         if ask.bundle.counts is None:
             return Found((), reason)
-        left = max(ask.seconds * (1 - FOR_MODEL), MIN_FALLBACK_SECONDS)
+        left = max(started + ask.seconds - time.monotonic(), MIN_FALLBACK_SECONDS)
         outcome = await self.counts_lane.ask(ask, left)
         if isinstance(outcome, Failed):
             _raise_if_changed(outcome)
@@ -136,7 +139,7 @@ class Answering:
             def has_room() -> bool:
                 return lane.has_room() and (
                     lane.has_time(FOR_MODEL * self.deadline)
-                    or self.counts_lane.has_time((1 - FOR_MODEL) * self.deadline)
+                    or self.counts_lane.has_time(self.deadline)
                 )
 
             return has_room
