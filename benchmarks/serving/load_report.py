@@ -3,7 +3,7 @@
 import json
 import math
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple
+from typing import Any, Dict, List, NamedTuple, Optional
 
 BEGIN, END = "<!-- figures: begin -->\n", "<!-- figures: end -->\n"
 
@@ -42,7 +42,7 @@ class Report(NamedTuple):
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         content = {
-            name: value if name == "machine" else [each._asdict() for each in value]
+            name: value if name == "machine" else list(map(_known, value))
             for name, value in self._asdict().items()
         }
         text = json.dumps(content, indent=2) + "\n"
@@ -66,10 +66,15 @@ class Report(NamedTuple):
     def _how(self) -> str:
         found = self.machine
         before, after = found["load_before"], found["load_after"]
+        busy = (
+            ""
+            if before < 1
+            else " **The machine was busy with other work:** compare CPU time only."
+        )
         return (
             f"{found['cores']} cores, {found['memory_gb']} GB, {found['processor']}. Load average "
             f"before the run {before:.1f}, after it {after:.1f}; server and clients share the "
-            f"cores. {found['seconds']:.0f} s per row."
+            f"cores. {found['seconds']:.0f} s per row.{busy}"
         )
 
     def _goals(self) -> List[List[str]]:
@@ -80,20 +85,17 @@ class Report(NamedTuple):
         for server in ("float", "float, 2 workers"):
             busy = self.find(server, "suggest", "64 clients")
             for each in self.interactive:
-                times = busy.per_second / each.per_second
-                name = f"{server}, 64 clients: throughput, `fairseq-interactive` {_fed(each)} = 1"
-                is_goal = each.together == 1
-                rows.append(_goal(name, f"{times:.1f}", "≥ 10" * is_goal, times >= 10))
+                name = f"{server}, 64 clients, `fairseq-interactive` {_fed(each)} = 1"
+                times, goal = busy.per_second / each.per_second, 10 if each.together == 1 else None
+                rows.append(_at_least(f"throughput: {name}", times, goal))
+                rows.append(_at_least(f"lists per CPU second: {name}", each.cpu / busy.cpu, None))
         for name, each in {"even": half, "random": random}.items():
             times = each.p99 / single.p50
             name = f"p99 at half the capacity ({name} arrivals), median of a single client = 1"
             rows.append(_goal(name, f"{times:.1f}", "≤ 3", times <= 3))
-        http = self.cached[0].cpu
-        rows.append(_goal("HTTP, JSON and checks: CPU ms per request", f"{http:.2f}", "", True))
-        http = self.cached[0].p50
-        rows.append(
-            _goal("the same, as time until the answer, ms", f"{http:.2f}", "≤ 2", http <= 2)
-        )
+        http = self.cached[0]
+        rows.append(_goal("HTTP, JSON and checks, CPU ms", f"{http.cpu:.2f}", "≤ 2", http.cpu <= 2))
+        rows.append(_goal("the same, ms until the answer", f"{http.p50:.2f}", "≤ 2", http.p50 <= 2))
         return rows
 
     def _thousand(self) -> List[List[str]]:
@@ -170,12 +172,23 @@ def _fed(each: Interactive) -> str:
     return "one by one" if each.together == 1 else f"{each.together} together"
 
 
+def _at_least(name: str, times: float, goal: Optional[float]) -> List[str]:
+    if goal is None:
+        return _goal(name, f"{times:.1f}", "", False)
+    return _goal(name, f"{times:.1f}", f"≥ {goal}", times >= goal)
+
+
+def _known(each: Any) -> Dict[str, Any]:
+    """JSON has no word for what is not a number."""
+    return {name: None if value != value else value for name, value in each._asdict().items()}
+
+
 def _goal(name: str, measured: str, goal: str, is_reached: bool) -> List[str]:
     return [name, measured, goal, ("yes" if is_reached else "no") if goal else ""]
 
 
 def _table(headings: Any, rows: Any) -> str:
-    return "\n".join([_line(headings), _line(["---"] * len(headings)), *map(_line, rows)])
+    return "\n".join([_line(headings), "|" + "---|" * len(headings), *map(_line, rows)])
 
 
 def _line(cells: Any) -> str:

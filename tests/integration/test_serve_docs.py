@@ -69,6 +69,13 @@ def _is_open(port):
         return sock.connect_ex(("127.0.0.1", port)) == 0
 
 
+def test_figures_are_those_of_the_benchmark():
+    """As `load.py` wrote them, nothing by hand."""
+    _, shown, _ = re.split(r"<!-- figures: (?:begin|end) -->\n", DOCS)
+    assert shown.strip() == (ROOT / "benchmarks/serving/load.md").read_text("utf-8").strip()
+    assert shown.count("\n|") > 60 and "| float | suggest | 64 clients |" in shown
+
+
 def test_the_systemd_unit():
     unit = configparser.ConfigParser(interpolation=None)
     unit.optionxform = str
