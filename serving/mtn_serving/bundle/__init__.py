@@ -13,6 +13,7 @@ folder         opens one
 manifest       what is in it, and whether it is as it was written
 rules          what may be shown, as files
 writing        a new bundle, or one with other parts, whole or not at all
+same_log       whether counts and model can be of the same log
 samples        sessions to try it with, if they may be shown
 parts          each part as it is put into a bundle
 tree_graph     LightGBM's trees as a graph: the only module that imports onnx

@@ -13,11 +13,12 @@ from mtn_preprocess.files.whole_folder import written_whole
 
 from ..display_rules import DisplayRules
 from ..suggester import Suggester
-from .folder import RULES, SAMPLES, Bundle
+from .folder import COUNTS, RULES, SAMPLES, Bundle
 from .manifest import files_in, foreign_files, read_manifest, write_manifest
 from .model_card import NAME as CARD
 from .model_card import model_card
 from .rules import SETTINGS, read_bundle_rules, write_bundle_rules
+from .same_log import known_words
 from .samples import NAME as SAMPLES_FILE
 from .samples import keep_shown
 
@@ -114,6 +115,9 @@ def _finish(folder: Path, rules: DisplayRules, facts: Facts, score: Score, name:
     manifest = write_manifest(folder, facts)
     suggester = _load(folder)
     facts = {**facts, RULES: _facts_of_rules(suggester, rules, folder), **score(suggester)}
+    known = known_words(suggester.pipeline)
+    if known is not None:
+        facts[COUNTS] = {**facts[COUNTS], "words_known_to_model": round(known, 4)}
     samples = folder / SAMPLES / SAMPLES_FILE
     if samples.is_file():
         facts[SAMPLES] = keep_shown(samples, suggester.pipeline)

@@ -13,6 +13,7 @@ from mtn_preprocess.files.whole_folder import scratch
 
 from ..bundle.folder import COMPLETION, COUNTS, MODEL, RANKER, SAMPLES, Bundle
 from ..bundle.parts import add_counts, add_model, add_ranker, add_samples
+from ..bundle.same_log import LEAST_KNOWN
 from ..bundle.trained_on import prepared_text, training_pairs
 from ..bundle.writing import (
     INT8_LOSS,
@@ -41,7 +42,7 @@ def export(args: argparse.Namespace) -> None:
     bundle = write_bundle(output, _parts(args), rules, facts, partial(_scores, args))
     _say(f"{output} is written, version {bundle.version}: {', '.join(bundle.parts)}")
     say_order(bundle.parts)
-    _say_samples(bundle)
+    say_what_is_odd(bundle.manifest)
 
 
 def say_order(parts: Collection[str]) -> None:
@@ -60,12 +61,18 @@ def update(args: argparse.Namespace) -> None:
     if SCORES in old.manifest and SCORES not in bundle.manifest:
         _say("its scores were those of the old parts, and are left out: give --test for new ones")
     _say(f"{folder} was version {old.version} and is version {bundle.version}")
-    _say_samples(bundle)
+    say_what_is_odd(bundle.manifest)
 
 
-def _say_samples(bundle: Bundle) -> None:
-    """Those that may not be shown are left out, and counted."""
-    found = bundle.manifest.get(SAMPLES)
+def say_what_is_odd(manifest: Facts) -> None:
+    """Parts that may be of different logs; samples that were left out."""
+    known = manifest.get(COUNTS, {}).get("words_known_to_model")
+    if known is not None and known < LEAST_KNOWN:
+        _say(
+            f"warning: the model knows {100 * known:.0f} % of the words that people ask most, by "
+            "the counts; is it of another log? Give --counts of the text that it was trained on"
+        )
+    found = manifest.get(SAMPLES)
     if found and found["left_out"]:
         reasons = ", ".join(f"{reason} {number}" for reason, number in found["left_out"].items())
         _say(f"{found['sessions']} samples are kept; left out, as they may not be shown: {reasons}")

@@ -5,6 +5,7 @@ import random
 import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,14 +16,16 @@ from test_next_queries import flip, table_of
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.text_settings import TextSettings, write_settings
 from mtn_serving.bundle.folder import Bundle
+from mtn_serving.bundle.same_log import known_words
 from mtn_serving.bundle.samples import samples_of
 from mtn_serving.bundle.trained_on import prepared_text, training_pairs
 from mtn_serving.commands.bundle import main as bundle_command
 from mtn_serving.commands.bundle_scores import losses
 from mtn_serving.commands.export import main as export
-from mtn_serving.commands.export import say_order
+from mtn_serving.commands.export import say_order, say_what_is_odd
 from mtn_serving.conditions import conditions_of
 from mtn_serving.display_rules import DEFAULT
+from mtn_serving.engine import Scores
 from mtn_serving.ranker import Ranker
 from mtn_serving.suggester import Suggester
 
@@ -172,6 +175,34 @@ def test_a_ranker_of_other_text(made, tmp_path):
     message = r"^ranker/header.json: its text was prepared with .*, but that of next-queries/header"
     refused(message, lambda: export(flags.split()))
     assert [path.name for path in tmp_path.iterdir()] == ["counts"]
+
+
+def test_how_many_words_of_the_counts_a_model_knows():
+    """Of `red car` asked 3 times and `tea` once, it does not know `car`: 4 of 7 words."""
+
+    class KnowsRedAndTea:
+        def sources(self, sessions):
+            return sessions
+
+        def scores(self, sources, candidates):
+            found = [text.split() for text in candidates[0]]
+            tokens = np.array([len(words) + 1 for words in found])
+            unknown = np.array([len(set(words) - {"red", "tea"}) for words in found])
+            return [Scores(np.zeros(len(found)), tokens, unknown)]
+
+    table = table_of([["red car", "red car"], ["red car", "tea"]])
+    assert known_words(SimpleNamespace(table=table, trained=KnowsRedAndTea())) == (
+        pytest.approx(4 / 7)
+    )
+    assert known_words(SimpleNamespace(table=table, trained=None)) is None
+    assert known_words(SimpleNamespace(table=None, trained=KnowsRedAndTea())) is None
+
+
+def test_counts_of_another_log_are_warned_of(capsys):
+    for known, warned in ((0.39, True), (0.5, False), (None, False)):
+        facts = {} if known is None else {"words_known_to_model": known}
+        say_what_is_odd({"next-queries": facts})
+        assert ("the model knows 39 %" in capsys.readouterr().err) is warned
 
 
 def test_where_something_else_is(made, bundle, tmp_path):
