@@ -21,7 +21,8 @@ def closed_loop(
     with tempfile.TemporaryDirectory() as folder:
         asked = Path(folder) / "bodies"
         asked.write_text("".join(f"{json.dumps(body)}\n" for body in bodies), encoding="utf-8")
-        loop = f"--threads 1 --connections {clients} --duration {seconds:.0f}s --timeout 30s"
+        whole = max(1, round(seconds))
+        loop = f"--threads 1 --connections {clients} --duration {whole}s --timeout 30s"
         command = ["wrk", *loop.split(), "--script", str(SCRIPT), f"{address}v1/{route}"]
         said = subprocess.check_output([*command, "--", str(asked)], text=True)
     return json.loads(said.splitlines()[-1])
