@@ -6,7 +6,7 @@ is being typed.
 """
 
 from pathlib import Path
-from typing import Any, Callable, List, NamedTuple, Optional, Protocol, Sequence
+from typing import Any, Callable, List, NamedTuple, Optional, Protocol, Sequence, runtime_checkable
 
 import numpy as np
 
@@ -44,3 +44,11 @@ class Engine(Protocol):
 
     def scores(self, sources: Sources, candidates: Sequence[Sequence[str]]) -> List[Scores]:
         """How likely the model finds each candidate of each session."""
+
+
+@runtime_checkable
+class GrowingEngine(Protocol):
+    """An engine that encodes the new queries only of a session that grows; that of torch cannot."""
+
+    def longer(self, session: str, shorter: Sources) -> Sources:
+        """As `Engine.sources` of one session, which grew from the only one of `shorter`."""

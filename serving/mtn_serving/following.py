@@ -5,8 +5,7 @@ following.complete("lon", n=5)
 following.suggest(n=5)
 following = following.then("london")  # another value: the session with one more query
 
-The caller keeps it, nobody else does. A longer session is encoded as a whole: what could be taken
-over from the shorter one is a small part of a request (docs/completion.md).
+The caller keeps it, nobody else does. `then` encodes the new query only, where the engine can.
 """
 
 from operator import index
@@ -37,11 +36,21 @@ class Following(NamedTuple):
     sources: Optional[Sources]  # as the model reads it; None without a model or a query
 
     @classmethod
-    def of(cls, pipeline: Pipeline, session: Session, history: Optional[History]) -> "Following":
+    def of(
+        cls,
+        pipeline: Pipeline,
+        session: Session,
+        history: Optional[History],
+        shorter: Optional[Sources] = None,
+    ) -> "Following":
+        """
+        Args:
+            shorter: of the session before its last query
+        """
         check_sessions([session])
         check_histories([history], [session])
         request = read_request(session, history, pipeline.reader, may_be_empty=True)
-        sources = pipeline.sources_of([request]) if request.session else None
+        sources = pipeline.sources_of([request], shorter) if request.session else None
         return cls(pipeline, session, history, request, sources)
 
     def then(self, query: str) -> "Following":
@@ -50,7 +59,7 @@ class Following(NamedTuple):
             longer: Session = f"{self.session} {QUERY_SEPARATOR} {query}"
         else:
             longer = [*self.session, query]
-        return self.of(self.pipeline, longer, self.history)
+        return self.of(self.pipeline, longer, self.history, self.sources)
 
     def suggest(self, n: int = 10) -> List[Suggestion]:
         """As `Suggester.suggest` of the session and its history."""

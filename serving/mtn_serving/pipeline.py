@@ -16,7 +16,7 @@ from .completion.ranker import CompletionRanker
 from .conditions import conditions_of
 from .display_rules import DEFAULT as DEFAULT_RULES
 from .display_rules import DisplayFilter, DisplayRules
-from .engine import Engine, HistorySize, Scores, Sources
+from .engine import Engine, GrowingEngine, HistorySize, Scores, Sources
 from .features import features
 from .history import Past, past_of
 from .next_queries import NextQueries
@@ -168,11 +168,19 @@ class Pipeline:
             text = decode_query(suggestion.query)
         return suggestion if text is None else suggestion._replace(text=text)
 
-    def sources_of(self, requests: Sequence[Request]) -> Optional[Sources]:
-        """The requests as the model reads them; None without a model."""
+    def sources_of(
+        self, requests: Sequence[Request], shorter: Optional[Sources] = None
+    ) -> Optional[Sources]:
+        """The requests as the model reads them; None without a model.
+
+        Args:
+            shorter: of what the only request grew from
+        """
         if self.trained is None:
             return None
         lines = [request.fitted(self.model_reads).line for request in requests]
+        if shorter is not None and isinstance(self.trained, GrowingEngine):
+            return self.trained.longer(lines[0], shorter)
         return self.trained.sources(lines)
 
     def _gather(

@@ -1,8 +1,8 @@
 """The encoder as a graph: embedded tokens of sessions -> what a decoder attends to.
 
 Everything that depends on where tokens stand (which of them see each other, which query they
-belong to) comes in as arrays of `onnx_engine.session_layout`. B sessions, T tokens, Q queries, P
-parts of a unit at most, C channels, H heads.
+belong to) comes in as arrays of `onnx_engine.session_layout`. B sessions, T tokens, of which N are
+new to level 1, Q queries, P parts of a unit at most, C channels, H heads.
 """
 
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from mtn_fairseq.modules.mtn_encoder import MTNEncoder
 from mtn_fairseq.modules.unit_projection import LinearProjection
 
+from ..onnx_engine.token_codes import INPUT, OUTPUT
 from .graph import Graph
 from .layers import encoder_layer, keys_and_values
 from .pointer_graph import pointer_keys
@@ -37,6 +38,8 @@ def _codes(graph: Graph, encoder: Any) -> str:
     if not isinstance(encoder, MTNEncoder):
         return _token_level(graph, encoder)
     codes = _token_level(graph, encoder.query_encoder)
+    if not graph.int8:  # which rounds by the extremes of all tokens of a call
+        codes = _behind_known(graph, codes, encoder.query_encoder.embed_tokens.embedding_dim)
     if not len(encoder.levels):
         return codes
     units, activation = [codes], str(encoder.query_encoder.cfg.activation_fn)
@@ -52,13 +55,21 @@ def _codes(graph: Graph, encoder: Any) -> str:
 
 
 def _token_level(graph: Graph, encoder: Any) -> str:
-    x = graph.input("tokens", ["B", "T", encoder.embed_tokens.embedding_dim])
+    x = graph.input("tokens", ["B", "N", encoder.embed_tokens.embedding_dim])
     x = graph.norm(x, encoder.layernorm_embedding)
     layers = list(encoder.layers)
-    bias = graph.input("token_bias", ["B", layers[0].self_attn.num_heads, "T", "T"])
+    bias = graph.input("token_bias", ["B", layers[0].self_attn.num_heads, "N", "N"])
     for layer in layers:
         x = encoder_layer(graph, layer, x, bias, str(encoder.cfg.activation_fn))
     return graph.norm(x, encoder.layer_norm)
+
+
+def _behind_known(graph: Graph, codes: str, channels: int) -> str:
+    """The codes of new tokens behind those of E known ones, which are none as a rule."""
+    known = graph.input(INPUT, ["B", "E", channels])
+    codes = graph.op("Concat", known, codes, axis=1)
+    graph.output(OUTPUT, codes, ["B", "T", channels])
+    return codes
 
 
 def _upper_level(

@@ -1,6 +1,6 @@
 """Sessions -> what the decoder attends to, once per session for everything that is asked of it."""
 
-from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import onnxruntime
@@ -8,6 +8,7 @@ import onnxruntime
 from .model_files import Facts, Feed
 from .session_layout import LevelView, SessionLayout, query_tokens
 from .session_source import NO_COLUMN, Source
+from .token_codes import INPUT, OUTPUT, TokenCodes
 from .vocabulary import UNKNOWN
 
 NEVER = np.float32(-3e4)  # as a score it leaves nothing of its softmax
@@ -30,6 +31,7 @@ class Encoded(NamedTuple):
     sizes: Feed  # inputs that are of all sessions together
     source_bias: np.ndarray  # (B, H, 1, T) which tokens the decoder sees
     copyable: Copyable
+    token_codes: Optional[TokenCodes]  # for sessions that grow; None where all is encoded again
 
     def only(self, kept: Any) -> "Encoded":
         """Some of the sessions, by their places."""
@@ -38,6 +40,7 @@ class Encoded(NamedTuple):
             memory={name: array[kept] for name, array in self.memory.items()},
             source_bias=self.source_bias[kept],
             copyable=Copyable(*(array[kept] for array in self.copyable)),
+            token_codes=None,
         )
 
 
@@ -60,10 +63,17 @@ class Encoder:
         self.hierarchical = facts.architecture == "mtn"
         self.separators = list(separators) if self.hierarchical else []
         self.outputs = [output.name for output in graph.get_outputs()]
+        self.keeps_codes = OUTPUT in self.outputs
 
-    def __call__(self, sources: Sequence[Source]) -> Encoded:
+    def __call__(self, sources: Sequence[Source], known: Optional[TokenCodes] = None) -> Encoded:
+        """
+        Args:
+            known: of the session that the only source grew from
+        """
         layout = SessionLayout([source.tokens for source in sources], self.separators)
-        facts, feed = self.facts, self._tokens(layout)
+        facts = self.facts
+        tokens = query_tokens(layout, self.separators) if self.hierarchical else layout.tokens
+        feed = self._tokens(layout, tokens, known)
         top = max(facts.levels, 2)  # without a level above queries, the source is a session
         upper = range(2, top + 1) if self.hierarchical else ()
         views = [layout.level(level, top=level == top) for level in upper]
@@ -77,28 +87,39 @@ class Encoder:
                 layout, [source.columns for source in sources], views
             )
             feed.update(of_encoder)
-        found = self.graph.run(self.outputs, feed)
+        found = dict(zip(self.outputs, self.graph.run(self.outputs, feed)))
+        codes = found.pop(OUTPUT, None)
         visible = layout.exists
         if facts.decoder_context == "query":
             visible = layout.query == layout.last[:, None]
         source_bias = for_heads(bias_of(visible)[:, None], facts.decoder_heads)
         return Encoded(
             sources,
-            {**memory, **dict(zip(self.outputs, found))},
+            {**memory, **found},
             sizes,
             source_bias,
             _copyable(columns, facts.words),
+            None if codes is None else TokenCodes(tokens, codes),
         )
 
-    def _tokens(self, layout: SessionLayout) -> Feed:
-        tokens = query_tokens(layout, self.separators) if self.hierarchical else layout.tokens
-        vectors = self.tables["words"].take(tokens, 0)
-        vectors += self.tables["source_positions"].take(layout.position, 0)
-        together = layout.query[:, :, None] == layout.query[:, None, :]  # padding sees padding
-        return {
-            "tokens": vectors,
-            "token_bias": for_heads(bias_of(together), self.facts.encoder_heads),
-        }
+    def _tokens(
+        self, layout: SessionLayout, tokens: np.ndarray, known: Optional[TokenCodes]
+    ) -> Feed:
+        """For level 1: all tokens, or those behind the known ones."""
+        feed, first = {}, 0
+        if self.keeps_codes:
+            if known is None:
+                known = TokenCodes.none_of(tokens, self.facts.channels)
+            else:
+                known = known.at_start_of(tokens, self.separators[0])
+            feed[INPUT], first = known.codes, known.codes.shape[1]
+        vectors = self.tables["words"].take(tokens[:, first:], 0)
+        vectors += self.tables["source_positions"].take(layout.position[:, first:], 0)
+        query = layout.query[:, first:]
+        together = query[:, :, None] == query[:, None, :]  # padding sees padding
+        feed["tokens"] = vectors
+        feed["token_bias"] = for_heads(bias_of(together), self.facts.encoder_heads)
+        return feed
 
     def _levels(self, layout: SessionLayout, views: Sequence[LevelView]) -> Feed:
         """For levels 2 and up: the parts of each unit, their positions, and what they see."""

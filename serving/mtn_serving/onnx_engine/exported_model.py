@@ -62,6 +62,15 @@ class ExportedModel:
         """
         return self.encoder(read_sources(sessions, self.vocabulary, self.facts))
 
+    def longer(self, session: str, shorter: Encoded) -> Encoded:
+        """As `sources` of one session, which grew from the only one of `shorter`.
+
+        Level 1 of a hierarchy encodes the new queries only. Flat models and those of int8 encode
+        the session as a whole: their numbers for a query depend on the other queries.
+        """
+        sources = read_sources([session], self.vocabulary, self.facts)
+        return self.encoder(sources, shorter.token_codes)
+
     def beam_search(self, beam: int) -> Callable[[Encoded], List[List[str]]]:
         """A function: the hypotheses of each session of `sources`, best first."""
 

@@ -36,7 +36,7 @@ def test_a_session_is_encoded_once(monkeypatch):
     suggester = suggester_of("copying")
     encoded, encoder = [], suggester.pipeline.trained.encoder
     monkeypatch.setattr(
-        suggester.pipeline.trained, "encoder", lambda read: encoded.append(read) or encoder(read)
+        suggester.pipeline.trained, "encoder", lambda *read: encoded.append(read) or encoder(*read)
     )
     first = suggester.follow(QUERIES[:1])
     for prefix in ("w", "w2", "w2 w"):
