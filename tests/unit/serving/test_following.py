@@ -47,6 +47,20 @@ def test_a_session_is_encoded_once(monkeypatch):
     assert len(encoded) == 2
 
 
+@pytest.mark.parametrize("history", [None, [["w3", "w4"], ["new1"]]])
+def test_a_longer_session_grows_from_the_shorter_one(history, monkeypatch):
+    suggester = suggester_of("copying-3-level")
+    trained, grown = suggester.pipeline.trained, []
+    longer = trained.longer
+    monkeypatch.setattr(trained, "longer", lambda *asked: grown.append(asked) or longer(*asked))
+    first = suggester.follow(QUERIES[:1], history)
+    second = first.then(QUERIES[1])
+    third = second.then(QUERIES[2])
+    assert [shorter for _, shorter in grown] == [first.sources, second.sources]
+    assert third.suggest() == suggester.suggest(QUERIES, history=history)
+    assert second.suggest() == suggester.suggest(QUERIES[:2], history=history)
+
+
 def test_a_value_is_not_changed_by_what_follows_it():
     first = suggester_of("2-level").follow(["w1"])
     before = first.suggest()
