@@ -6,7 +6,7 @@ is being typed.
 """
 
 from pathlib import Path
-from typing import Any, Callable, List, NamedTuple, Optional, Protocol, Sequence, runtime_checkable
+from typing import Any, Callable, List, NamedTuple, Optional, Protocol, Sequence
 
 import numpy as np
 
@@ -39,16 +39,12 @@ class Engine(Protocol):
     def sources(self, sessions: Sequence[str]) -> Sources:
         """A batch of sessions as prepared text has them, with the history it reads in front."""
 
+    def longer(self, session: str, shorter: Sources) -> Sources:
+        """As `sources` of one session, which grew from the only one of `shorter`: what was encoded
+        then may be taken over."""
+
     def beam_search(self, beam: int) -> Callable[[Sources], List[List[str]]]:
         """A function: the hypotheses of each session of a batch, best first."""
 
     def scores(self, sources: Sources, candidates: Sequence[Sequence[str]]) -> List[Scores]:
         """How likely the model finds each candidate of each session."""
-
-
-@runtime_checkable
-class GrowingEngine(Protocol):
-    """An engine that encodes the new queries only of a session that grows; that of torch cannot."""
-
-    def longer(self, session: str, shorter: Sources) -> Sources:
-        """As `Engine.sources` of one session, which grew from the only one of `shorter`."""

@@ -16,7 +16,7 @@ from .completion.ranker import CompletionRanker
 from .conditions import conditions_of
 from .display_rules import DEFAULT as DEFAULT_RULES
 from .display_rules import DisplayFilter, DisplayRules
-from .engine import Engine, GrowingEngine, HistorySize, Scores, Sources
+from .engine import Engine, HistorySize, Scores, Sources
 from .features import features
 from .history import Past, past_of
 from .next_queries import NextQueries
@@ -179,7 +179,7 @@ class Pipeline:
         if self.trained is None:
             return None
         lines = [request.fitted(self.model_reads).line for request in requests]
-        if shorter is not None and isinstance(self.trained, GrowingEngine):
+        if shorter is not None:
             return self.trained.longer(lines[0], shorter)
         return self.trained.sources(lines)
 

@@ -77,6 +77,10 @@ class TrainedModel:
         # fairseq's collater puts the longest first; ours is the order of the sessions.
         return {**self.placed(in_order(batch)), "unknown_words": words}
 
+    def longer(self, session: str, shorter: Dict[str, Any]) -> Dict[str, Any]:
+        """Here, sources are encoded when they are asked: nothing is taken over."""
+        return self.sources([session])
+
     def beam_search(self, beam: int) -> BeamCandidates:
         return BeamCandidates(self, beam)
 

@@ -87,3 +87,9 @@ def test_fewer_than_one():
         following.suggest(0)
     with pytest.raises(InputError, match="0 completions were asked for"):
         following.complete("w", 0)
+
+
+def test_torch_encodes_the_whole_session():
+    suggester = Suggester(TABLE, engines("2-level")[0], beam=4, rules=DisplayRules(min_users=0))
+    following = suggester.follow(QUERIES[:1]).then(QUERIES[1])
+    assert following.suggest() == suggester.suggest(QUERIES[:2])
