@@ -1,31 +1,33 @@
 #!/usr/bin/env python3
 """A session that grows by a query: encoded as a whole, and its new query alone at level 1.
 
-Untrained models as of `engines.py`, of two levels, and of three with a history of five sessions of
-three queries. Each way answers ten sessions in a row, in an order that is drawn; the first of them
-warms up. CPU time: encoding, and with a beam of five words behind it.
+Models of `synthetic_models` of two levels, and of three with a history of five sessions of three
+queries. Each way answers ten sessions in a row, in an order that is drawn; the first of them
+warms up. CPU time of encoding, and of a request: with a beam of five, five steps, behind it.
 """
 
 import argparse
+import logging
+import os
 import random
 import statistics
 import tempfile
 import time
 from pathlib import Path
-from typing import Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Tuple
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy and torch are imported
 
 import torch
-from engines import BEAM, WIDTHS, WORDS, random_query, untrained
+from model_engines import BEAM, WORDS
+from synthetic_models import WIDTHS, random_query, write_mtn
 
 from mtn_serving.export.export_model import write_model
-from mtn_serving.onnx_engine.encoder import Encoded
 from mtn_serving.onnx_engine.exported_model import ExportedModel
 
-THREE_LEVELS = "--level-layers 3,2,1 --level-sizes 12,10,6"
+LEVELS = {2: "", 3: "--level-layers 3,2,1 --level-sizes 12,10,6"}
 HISTORY, QUERIES_BEFORE = 5, 3  # sessions, and queries of each
 IN_A_ROW = 10
-
-Way = Callable[[int], Encoded]  # of one of IN_A_ROW sessions
 
 
 def main() -> None:
@@ -36,27 +38,25 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=40)
     args = parser.parse_args()
     torch.set_num_threads(1)
-    print("CPU milliseconds, median: the whole session, the new query alone\n")
-    print("| words | levels | queries | encoding | with a beam | saved |")
-    print("|---|---|---|---|---|---|")
+    logging.disable()
+    print("CPU milliseconds, medians\n")
+    print("| words | levels | queries | whole | new query alone | a request | saved of it |")
+    print("|---|---|---|---:|---:|---:|---:|")
     for words in args.words:
-        for levels in (2, 3):
+        for levels, flags in LEVELS.items():
             with tempfile.TemporaryDirectory() as folder:
-                model = exported(Path(folder), words, THREE_LEVELS if levels == 3 else "")
+                model = exported(Path(folder), words, flags)
             for queries in (3, 10):
-                whole, grown = measured(model, words, levels, queries, args.rounds)
-                both = zip(whole, grown)
-                encoding, request = (f"{before:.2f} → {after:.2f}" for before, after in both)
-                saved = 1 - grown[1] / whole[1]
-                what = "3, with a history" if levels == 3 else "2"
+                whole, alone, beam = measured(model, words, levels, queries, args.rounds)
                 print(
-                    f"| {words:,} | {what} | {queries} | {encoding} | {request} | {saved:.0%} |",
+                    f"| {words:,} | {levels} | {queries} | {whole:.2f} | {alone:.2f} "
+                    f"| {whole + beam:.2f} | {(whole - alone) / (whole + beam):.0%} |",
                     flush=True,
                 )
 
 
 def exported(folder: Path, words: int, flags: str) -> ExportedModel:
-    task, model = untrained(folder, words, copying=False, flags=flags)
+    model, task = write_mtn(folder, words, copying=False, more_flags=flags)
     write_model(model, task, folder, int8=False)
     read = ExportedModel.load(folder)
     read.max_words = WORDS
@@ -65,35 +65,36 @@ def exported(folder: Path, words: int, flags: str) -> ExportedModel:
 
 def measured(
     model: ExportedModel, words: int, levels: int, queries: int, rounds: int
-) -> List[Tuple[float, ...]]:
-    """(encoding, with a beam) of each way, medians"""
+) -> Tuple[float, ...]:
+    """Of one session: encoding all of it, its last query alone, and the beam; medians."""
     rng = random.Random(1)
-    beam = model.beam_search(BEAM)
-    times: Dict[str, List[Tuple[float, float]]] = {"whole": [], "grown": []}
+    times: Dict[str, List[float]] = {"whole": [], "alone": [], "beam": []}
 
     def session(count: int) -> str:
         return " <q> ".join(random_query(words, rng) for _ in range(count))
 
     for _ in range(rounds):
-        before = "".join(f"{session(QUERIES_BEFORE)} <session> " for _ in range(HISTORY))
-        start = before if levels == 3 else ""
-        lines = [start + session(queries) for _ in range(IN_A_ROW)]
+        history = [session(QUERIES_BEFORE) for _ in range(HISTORY if levels == 3 else 0)]
+        lines = [" <session> ".join([*history, session(queries)]) for _ in range(IN_A_ROW)]
         shorter = [model.sources([line.rsplit(" <q> ", 1)[0]]) for line in lines]
-        ways: Dict[str, Way] = {
+        ways: Dict[str, Callable[[int], Any]] = {
             "whole": lambda i, lines=lines: model.sources([lines[i]]),
-            "grown": lambda i, lines=lines, shorter=shorter: model.longer(lines[i], shorter[i]),
+            "alone": lambda i, lines=lines, shorter=shorter: model.longer(lines[i], shorter[i]),
         }
         for name in rng.sample(list(ways), len(ways)):
-            times[name] += [timed(ways[name], beam, i) for i in range(IN_A_ROW)][1:]
-    return [tuple(map(statistics.median, zip(*each))) for each in times.values()]
+            taken = [timed(ways[name], model, i) for i in range(IN_A_ROW)][1:]
+            times[name] += [encoding for encoding, _ in taken]
+            times["beam"] += [beam for _, beam in taken]
+    return tuple(map(statistics.median, times.values()))
 
 
-def timed(way: Way, beam: Callable, number: int) -> Tuple[float, float]:
+def timed(encode: Callable[[int], Any], model: ExportedModel, number: int) -> Tuple[float, float]:
+    """Encoding, and the beam"""
     start = time.process_time()
-    sources = way(number)
+    sources = encode(number)
     encoded = time.process_time()
-    beam(sources)
-    return 1000 * (encoded - start), 1000 * (time.process_time() - start)
+    model.beam_search(BEAM)(sources)
+    return 1000 * (encoded - start), 1000 * (time.process_time() - encoded)
 
 
 if __name__ == "__main__":

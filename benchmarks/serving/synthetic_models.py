@@ -20,23 +20,20 @@ LAYERS = (6, 3)  # of encoder and decoder of the stock Transformer
 def random_sessions(words: int, count: int, seed: int = 1) -> List[str]:
     """Four queries each."""
     rng = random.Random(seed)
+    return [" <q> ".join(random_query(words, rng) for _ in range(4)) for _ in range(count)]
 
-    def query() -> str:
-        (length,) = rng.choices(range(1, 9), WORDS_PER_QUERY)
-        return " ".join(f"w{rng.randrange(words)}" for _ in range(length))
 
-    return [" <q> ".join(query() for _ in range(4)) for _ in range(count)]
+def random_query(words: int, rng: random.Random) -> str:
+    (length,) = rng.choices(range(1, 9), WORDS_PER_QUERY)
+    return " ".join(f"w{rng.randrange(words)}" for _ in range(length))
 
 
 def write_models(folder: Path, words: int, copying: bool) -> None:
     """mtn.pt, stock.pt, their dictionaries, and what is made of them for the other engines."""
     from mtn_serving.export.export_model import write_model
 
-    lines = [f"{word} 1\n" for word in ("<q>", "<session>", *(f"w{i}" for i in range(words)))]
-    for language in ("session", "next"):
-        (folder / f"dict.{language}.txt").write_text("".join(lines), encoding="utf-8")
     width = WIDTHS[words]
-    mtn, task = _write_checkpoint(folder / "mtn.pt", _mtn_flags(width, copying))
+    mtn, task = write_mtn(folder, words, copying)
     for number_type in NUMBER_TYPES:
         exported = folder / f"onnx-{number_type}"
         exported.mkdir()
@@ -45,6 +42,15 @@ def write_models(folder: Path, words: int, copying: bool) -> None:
     if importlib.util.find_spec("ctranslate2") is not None:
         for number_type in NUMBER_TYPES:
             _convert(folder / f"ctranslate2-{number_type}", stock, task, width, number_type)
+
+
+def write_mtn(folder: Path, words: int, copying: bool, more_flags: str = "") -> Tuple[Any, Any]:
+    """mtn.pt and its dictionaries; returns the model and its task."""
+    lines = [f"{word} 1\n" for word in ("<q>", "<session>", *(f"w{i}" for i in range(words)))]
+    for language in ("session", "next"):
+        (folder / f"dict.{language}.txt").write_text("".join(lines), encoding="utf-8")
+    flags = f"{_mtn_flags(WIDTHS[words], copying)} {more_flags}"
+    return _write_checkpoint(folder / "mtn.pt", flags)
 
 
 def _mtn_flags(width: int, copying: bool) -> str:
