@@ -1,8 +1,8 @@
-"""Packaging of `mtn_serving`: what suggests from a bundle, without torch, fairseq or a compiler.
+"""Packaging of `mtn_serving`: suggestions from a bundle, without torch, fairseq or a compiler.
 
-`pip install ./serving` packs three rooms of the project, from where they are, and installs numpy,
-onnxruntime and sentencepiece. `pip install .`, the whole project, has the same files: install one
-of the two in an environment.
+`pip install ./serving` packs three rooms of the project and installs numpy, onnxruntime and
+sentencepiece. `pip install .`, the whole project, has the same files: install only one of the two
+in an environment.
 """
 
 import re

@@ -1,44 +1,45 @@
-"""After fairseq: a trained model -> suggestions.
+"""Turn a trained model into suggestions.
 
-suggester              sessions in, lists out: the class that everything else is for
+suggester              the main class: sessions in, lists of suggestions out
 loading                opens the parts of a suggester
-pipeline               the way from sessions to lists, with parts that fit together
-bundle                 one folder that has all parts: written, opened, checked
-request                one session, and what the same person asked before it
-session_checks         what may be given as a session and as a history
-candidates             candidates of all sources for one session
-shown_candidates       those that may be shown: enough of the counts
-history                what this person asked before
-next_queries           what people asked next: the table, looked up
-tally, counted_text    training text, counted: who asked what after what
-counting               that table, made from what was counted
-counting_state         what was counted, kept so that more text can be added; counted_people: whose
-typed_words            which words and pairs of neighbouring words people typed
+pipeline               turns sessions into lists, with parts that fit together
+bundle                 one folder with all parts: writes, opens and checks it
+request                one session, and the person's earlier sessions
+session_checks         checks what is passed as a session or a history
+candidates             collects the candidates of all sources for one session
+shown_candidates       collects enough candidates that may be shown
+history                candidates from the person's earlier sessions
+next_queries           the table of next queries
+tally, counted_text    count training text: who asked what after what
+counting               makes the table from the counts
+counting_state         keeps the counts, so that more text can be added
+counted_people         recognises people across texts
+typed_words            words, and pairs of neighbouring words, that people typed
 edits, word_changes    the last query with words changed as people change them
 baselines              copying and counting, which any model should beat
-completion             what is being typed, completed after the session so far
-display_rules          what may be shown, whichever source it is from
-abuse                  queries that are never shown nor answered
-personal_data          text that may tell who somebody is
-features               what a ranker knows of a candidate
-ranker, fitting        which candidates are likely, learned on validation text
-trees                  a ranker's trees as a graph, without LightGBM
+completion             completes the query being typed, given the session so far
+display_rules          what may be shown, from any source
+abuse                  queries that are never shown or answered
+personal_data          text that may identify a person
+features               the features of a candidate
+ranker, fitting        rank candidates by probability, learned on validation text
+trees                  runs a ranker's trees without LightGBM
 list_rules             which candidates belong in a list
 conditions             which parts a ranker was fitted with
-fingerprints           texts that are known again and not kept
+fingerprints           recognise texts by their hashes
 text_pool              many texts in two arrays
-most_frequent          the most frequent of any range of numbers
+most_frequent          the most frequent items of a range
 ranked_lists           many lists of numbers with their counts, in three arrays
-following              a session that is followed: read and encoded once, asked at each key
-explanation            why a text is suggested, or why not; by without_queries and contributions
-kept_folder            folders of results: a header, checksums, whole or not at all
-array_folder           such folders of arrays, which open by memory map
+following              follows one session: reads and encodes it once for many calls
+explanation            why a text is suggested, or why not; uses without_queries, contributions
+kept_folder            result folders with a header and checksums, written atomically
+array_folder           result folders of arrays, opened by memory map
 optional_imports       libraries that only some jobs need
-engine                 the door to a trained model
-onnx_engine            an exported model in that door: numpy and onnxruntime only
-torch_engine           the plugin in that door
-export                 a checkpoint -> what onnx_engine runs; like torch_engine, it imports torch
-service                suggestions and completions over HTTP; `page` is what a browser sees
+engine                 the interface of a trained model
+onnx_engine            runs an exported model with numpy and onnxruntime only
+torch_engine           runs a checkpoint of the plugin
+export                 checkpoint -> files for onnx_engine; imports torch, as torch_engine does
+service                suggestions and completions over HTTP; `page` is its web page
 commands               mtn-count-next, mtn-fit-ranker, mtn-suggest, mtn-export, mtn-serve, …
 """
 

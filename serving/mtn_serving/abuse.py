@@ -1,7 +1,7 @@
-"""Queries that look for sexual material of minors: never shown, and never answered.
+"""Queries that look for sexual material of minors: never shown and never answered.
 
-A word for minors beside a sexual one. The list is short, in English, and cannot be switched off. It
-finds what is plain, not what is disguised: add a block list of your own.
+A query matches if it has a word for minors and a sexual word. The list is short, in English, and
+cannot be switched off. It misses disguised words: add a block list of your own.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Callable
 _MINORS = re.compile(
     r"(?<!\S)(child|children|kids?|kiddie|kiddy|baby|babies|toddlers?|infants?|minors?|"
     r"school ?(girl|boy)s?|(little|young|small) (\S+ ){0,2}(girl|boy)s?|"
-    r"(1[0-7]|[0-9]|number) ?(y o|yo|(yrs?|years?) ?olds?))(?!\S)"  # `number`: a masked one
+    r"(1[0-7]|[0-9]|number) ?(y o|yo|(yrs?|years?) ?olds?))(?!\S)"  # `number` is a mask
 )
 _PRETEENS = re.compile(r"(?<!\S)(pre ?teens?|under ?age|lolitas?|loli)(?!\S)")
 _ONE_WORD = re.compile(r"(child|kid|kiddie|kiddy|preteen)s?porn")

@@ -9,7 +9,7 @@ from mtn_preprocess.errors import InputError
 
 from .kept_folder import HEADER, Kind, check_file, check_size, new_folder, read_header
 
-Types = Dict[str, str]  # of each array, by its name
+Types = Dict[str, str]  # of the arrays, by name
 
 
 def file_of(name: str) -> str:
@@ -33,13 +33,13 @@ def open_arrays(
     verify: bool = False,
     added_later: Sequence[Collection[str]] = (),
 ) -> Tuple[Dict[str, Any], Dict[str, np.ndarray]]:
-    """(header, arrays). Files of another size are refused; nothing is read but what is asked.
+    """-> (header, arrays); files of the wrong size are refused, and nothing else is read yet.
 
     Args:
-        types: of the arrays that a folder of this kind has
-        verify: read all files once, and refuse those that are not as they were written
-        added_later: groups of arrays that older folders do not have; a folder has all of a group
-            or none, which are then empty
+        types: of the arrays in a folder of this kind
+        verify: read all files once, and refuse changed ones
+        added_later: groups of arrays that older folders lack; a folder has all arrays of a group,
+            or none: they are then empty
     """
     header = read_header(folder, kind)
     lengths = header.get("lengths")
@@ -57,7 +57,7 @@ def open_arrays(
 
 
 def _map(path: Path, kind: Kind, kept_as: str, length: int) -> np.ndarray:
-    """Type and length are known, so the file's own account of them need not be parsed."""
+    """Type and length are known, so the file's own header need not be parsed."""
     if length == 0:
         return np.empty(0, kept_as)
     size = length * np.dtype(kept_as).itemsize
@@ -66,4 +66,4 @@ def _map(path: Path, kind: Kind, kept_as: str, length: int) -> np.ndarray:
         array = np.memmap(path, kept_as, mode="r", offset=start, shape=(length,))
     except (OSError, ValueError, OverflowError) as error:
         raise InputError(f"cannot be mapped ({error})", kind.again, path) from None
-    return array.view(np.ndarray)  # of the same map; numpy's own class for maps is slow to ask
+    return array.view(np.ndarray)  # the same map; access by `np.memmap` is slow

@@ -1,7 +1,7 @@
 """Suggestions by copying and counting, which any model should beat.
 
-A method is a row of sources. Each source ranks queries; a later one goes on where the earlier ones
-have too few. Methods without `echo` never suggest the last query, which nobody asks next.
+A method is a sequence of sources. Each source ranks queries; later sources fill the list if earlier
+ones have too few. Methods without `echo` never suggest the last query, which nobody asks next.
 """
 
 import math
@@ -10,39 +10,39 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from .next_queries import Followers
 
-NOT_COUNTED = -math.inf  # the score of a copied query: the logarithm of a frequency of 0
+NOT_COUNTED = -math.inf  # the score of a copied query: log(0), for a frequency of 0
 NOTHING = "nothing, an empty list"
 
-Scored = Tuple[str, float]  # a query, and the logarithm of a share
+Scored = Tuple[str, float]  # (query, log of its relative frequency)
 
 
 class Asked(NamedTuple):
-    """What a method may look at for one pair."""
+    """The input of a method for one pair."""
 
     queries: Sequence[str]  # of the session so far
     followers: Optional[Followers] = None  # what people asked next in training
     history: Sequence[Sequence[str]] = ()  # this person's earlier sessions, oldest first
 
 
-# How suggestions were found, and the best ones: all, or as many as are asked for.
+# -> (how suggestions were found, the best suggestions: all, or at least the requested number).
 Source = Callable[[Asked, int], Tuple[str, List[Scored]]]
 
 
 def echo(asked: Asked, most: int) -> Tuple[str, List[Scored]]:
-    """The last query again."""
+    """The last query itself."""
     return "echo", [(asked.queries[-1], NOT_COUNTED)]
 
 
 def after_last(asked: Asked, most: int) -> Tuple[str, List[Scored]]:
-    """What followed the last query in training."""
+    """Queries that followed the last query in training."""
     return after_session(asked._replace(queries=asked.queries[-1:]), most)
 
 
 def after_session(asked: Asked, most: int) -> Tuple[str, List[Scored]]:
-    """What followed the whole session in training, then as many of its last queries as were seen.
+    """Queries that followed the longest end of the session seen in training, then shorter ends.
 
-    Most frequent first; of equally frequent ones the first in the order of code points, so that the
-    order of the training sessions does not matter.
+    Most frequent first; ties go to the first in code point order, so that the order of the training
+    sessions does not matter.
     """
     assert asked.followers is not None
     found = asked.followers.suggest(asked.queries, most)
@@ -51,13 +51,13 @@ def after_session(asked: Asked, most: int) -> Tuple[str, List[Scored]]:
 
 
 def earlier_queries(asked: Asked, most: int) -> Tuple[str, List[Scored]]:
-    """Back to what was asked in this session, newest first."""
+    """Earlier queries of this session, newest first."""
     newest_first = dict.fromkeys(reversed(asked.queries[:-1]))
     return "an earlier query of the session", [(query, NOT_COUNTED) for query in newest_first]
 
 
 def own_next(asked: Asked, most: int) -> Tuple[str, List[Scored]]:
-    """What this person asked right after this last query in earlier sessions, most often first."""
+    """Queries of this person after the last query in earlier sessions, most frequent first."""
     last = asked.queries[-1]
     following = [
         query
@@ -69,7 +69,7 @@ def own_next(asked: Asked, most: int) -> Tuple[str, List[Scored]]:
 
 
 def own_frequent(asked: Asked, most: int) -> Tuple[str, List[Scored]]:
-    """What this person asked most often in earlier sessions."""
+    """This person's most frequent queries in earlier sessions."""
     every = [query for session in asked.history for query in session]
     return "what the person asks most", _most_often(every)
 
@@ -85,12 +85,12 @@ METHODS: Dict[str, Tuple[Source, ...]] = {
 
 
 def suggest(sources: Sequence[Source], asked: Asked, nbest: int) -> Tuple[List[Scored], str]:
-    """The n-best list, and how its first query was found."""
+    """-> (n-best list, how its first query was found)"""
     last = asked.queries[-1]
     found: Dict[str, float] = {}
     origin = NOTHING
     for source in sources:
-        how, ranked = source(asked, nbest + 1)  # one may be the last query
+        how, ranked = source(asked, nbest + 1)  # one more: the last query may be among them
         for query, score in ranked:
             if query == last and echo not in sources:
                 continue
@@ -101,6 +101,6 @@ def suggest(sources: Sequence[Source], asked: Asked, nbest: int) -> Tuple[List[S
 
 
 def _most_often(queries: Sequence[str]) -> List[Scored]:
-    """Oldest first -> most frequent first, of equally frequent ones the most recent."""
+    """Queries, oldest first -> most frequent first; ties go to the most recent."""
     counts = Counter(reversed(queries))  # in the order of their last occurrences
     return [(query, math.log(count / len(queries))) for query, count in counts.most_common()]

@@ -1,4 +1,4 @@
-"""With what a ranker was fitted, and is to be used: elsewhere its order would mean little."""
+"""The setup that a ranker was fitted with: with any other setup, its order would mean little."""
 
 from typing import NamedTuple, Optional, Sequence, Tuple
 
@@ -7,18 +7,18 @@ from mtn_preprocess.text.text_settings import TextSettings
 
 from .candidates import BEAM, COUNTS, EDITS, SOURCES
 
-BEAM_SIZE = 30  # what a wide beam adds for strangers, the ranker finds
+BEAM_SIZE = 30  # a wide beam helps strangers, since the ranker finds the good hypotheses
 
 
 class Conditions(NamedTuple):
     """How candidates are made."""
 
     sources: Tuple[str, ...]
-    model: bool  # whether one scores them
-    counts: bool  # whether a table tells how often they were asked
+    model: bool  # whether a model scores the candidates
+    counts: bool  # whether a table has their frequencies
     beam: int  # hypotheses of the model
-    text: Optional[TextSettings] = None  # by which sessions are read; compared by `Suggester`
-    # Whether anybody had a past. Else a ranker knows nothing of its worth: all are strangers to it.
+    text: Optional[TextSettings] = None  # how sessions are read; compared by `Suggester`
+    # Whether anybody had a history. If not, the ranker cannot weigh one: everybody is a stranger.
     history: bool = True
 
 
@@ -30,13 +30,13 @@ def conditions_of(
     fitted: Optional[Conditions] = None,
     text: Optional[TextSettings] = None,
 ) -> Conditions:
-    """What is left open is as it was when the ranker was fitted, if there is one.
+    """The conditions to use; what is not given is as for the ranker, if there is one.
 
     Args:
-        model, counts: whether they are at hand
-        without, beam: as asked, None for left open
+        model, counts: whether they are available
+        without, beam: as requested; None if not given
         fitted: the conditions of the ranker
-        text: of the parts that are at hand
+        text: settings of the available parts
     """
     unknown = [source for source in without or () if source not in SOURCES]
     if unknown:
@@ -54,7 +54,7 @@ def conditions_of(
 
 
 def _compare(fitted: Conditions, asked: Conditions) -> None:
-    """The beam may be of another size: somebody may want a narrower one, which is faster."""
+    """The beam size may differ: a smaller beam is faster."""
     parts = {
         "a model": (fitted.model, asked.model, "--model or --checkpoint, with --data"),
         "counts": (fitted.counts, asked.counts, "--counts"),

@@ -1,7 +1,7 @@
-"""What moved a ranker most: the part of each feature in the score of one candidate.
+"""How much each feature contributes to a ranker's score of one candidate.
 
-LightGBM works them out (SHAP values of trees). The ranker of a bundle is a graph, which cannot; its
-folder has LightGBM's own file beside it, for where LightGBM is installed.
+LightGBM computes the contributions (SHAP values of trees). The graph in a bundle cannot; LightGBM's
+own file is kept beside it and used where LightGBM is installed.
 """
 
 from typing import Any, NamedTuple, Optional, Tuple
@@ -17,18 +17,18 @@ MAX_CONTRIBUTIONS = 8
 
 class Contribution(NamedTuple):
     feature: str  # of `features.NAMES`
-    value: Optional[float]  # of the feature; None where there is nothing to know
-    amount: float  # that it adds to the log-odds of the probability
+    value: Optional[float]  # of the feature; None if it is unknown
+    amount: float  # what the feature adds to the log-odds
 
 
-Found = Tuple[Optional[Tuple[Contribution, ...]], Optional[str]]  # or the reason why there are none
+Found = Tuple[Optional[Tuple[Contribution, ...]], Optional[str]]  # or why there are none
 
 
 def contributions_of(ranker: Optional[Ranker], features: Optional[np.ndarray]) -> Found:
-    """The largest ones, largest first.
+    """The largest contributions, largest first.
 
     Args:
-        features: (features,) of one candidate; None for what is none
+        features: (features,) of one candidate; None for a text that is no candidate
     """
     if ranker is None:
         return None, "there is no ranker"
@@ -38,7 +38,7 @@ def contributions_of(ranker: Optional[Ranker], features: Optional[np.ndarray]) -
         learner = _lightgbm_of(ranker)
     except InputError as error:
         return None, str(error)
-    parts = learner.predict(features[None], pred_contrib=True)[0, :-1]  # the last is the average
+    parts = learner.predict(features[None], pred_contrib=True)[0, :-1]  # the last is the base value
     amounts = ranker.calibration.slope * parts
     largest = np.argsort(-np.abs(amounts), kind="stable")[:MAX_CONTRIBUTIONS].tolist()
     return tuple(

@@ -1,7 +1,7 @@
-"""Who asked, in a way that holds for several texts.
+"""Identify the same people in several texts.
 
-`PREFIX.user` has running numbers, and each preparation numbers people anew. So a person is known
-again in other text by a key: `users.key`, which `mtn-log-to-sessions --user-keys` writes.
+`PREFIX.user` has running numbers, and each preparation numbers people anew. So a key identifies a
+person across texts: `users.key`, written by `mtn-log-to-sessions --user-keys`.
 """
 
 from pathlib import Path
@@ -11,19 +11,19 @@ from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.users import KEYS as KEY_FILE
 from mtn_preprocess.text.users import read_user_keys, read_users
 
-KEYS, NUMBERS = "keys", "numbers"  # how people are known again
+KEYS, NUMBERS = "keys", "numbers"  # how people are recognised
 
 
 class People(NamedTuple):
-    by: Optional[str]  # KEYS or NUMBERS; None where it is not known who asked
-    of_pairs: Optional[Iterator[int]]  # a number per pair, the same person's in all texts
+    by: Optional[str]  # KEYS or NUMBERS; None if people are not known
+    of_pairs: Optional[Iterator[int]]  # one number per pair, the same for a person in all texts
 
 
 def read_people(prefix: str, in_other_texts: bool, same_numbers: bool = False) -> People:
     """Args:
     prefix: of the text
-    in_other_texts: whether the same people may be in other text
-    same_numbers: whether somebody says that a number is the same person's in all texts
+    in_other_texts: whether the same people may be in other texts
+    same_numbers: whether the user says that a number means the same person in all texts
     """
     users = read_users(prefix)
     if users is None:

@@ -1,7 +1,7 @@
-"""All that was counted of training text: who asked what after what, and what began a session.
+"""All counts of training text: who asked what after what, and what began a session.
 
-A table for serving is made from it (`counting`). It can be added to, since nothing is left out:
-queries that too few people asked so far are in it, and who asked each. So it is personal data.
+`counting` makes the table from it. More text can be added, because nothing is left out: it also has
+queries that too few people asked so far, and who asked each query. So it is personal data.
 """
 
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
@@ -12,23 +12,23 @@ from mtn_preprocess.text.text_settings import TextSettings
 
 from .text_pool import TextPool
 
-NONE = -1  # the new number of what is left out
-FORGOTTEN = 0.01  # what counts less than this after ageing is not kept any longer
+NONE = -1  # the new number of items that are left out
+FORGOTTEN = 0.01  # events with a smaller count after ageing are dropped
 
 _HIGH = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 
 
 class Events(NamedTuple):
-    """What was asked, and by whom: each key and person once, sorted by both."""
+    """What was asked, and by whom: one row per key and person, sorted by both."""
 
     keys: np.ndarray  # (events,) uint64
-    people: np.ndarray  # (events,) uint32; 0 where people are not known
-    times: np.ndarray  # (events,) float64: how often, less for what has aged
+    people: np.ndarray  # (events,) uint32; 0 if people are not known
+    times: np.ndarray  # (events,) float64: how often; ageing reduces it
 
     @classmethod
     def sum(cls, keys: np.ndarray, people: np.ndarray, times: np.ndarray) -> "Events":
-        """Of events in any order, the same one any number of times."""
+        """Sum up events in any order, with duplicates."""
         order = np.lexsort([people, keys])
         keys, people, times = keys[order], people[order], times[order]
         first = np.ones(len(keys), dtype=bool)
@@ -42,12 +42,12 @@ class Events(NamedTuple):
         return cls.sum(*(np.concatenate(each) for each in zip(*parts)))
 
     def arrays(self, name: str) -> Dict[str, np.ndarray]:
-        """What to save; `from_arrays` is the inverse."""
+        """The arrays to save; `from_arrays` is the inverse."""
         return {f"{name}_{field}": array for field, array in self._asdict().items()}
 
     @staticmethod
     def types(name: str) -> Dict[str, str]:
-        """Of `arrays`."""
+        """The types of `arrays`."""
         return {f"{name}_keys": "<u8", f"{name}_people": "<u4", f"{name}_times": "<f8"}
 
     @classmethod
@@ -58,7 +58,7 @@ class Events(NamedTuple):
         return Events(*(each[chosen] for each in self))
 
     def totals(self) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(each key once, how often it was asked, by how many people)"""
+        """-> (distinct keys, how often each was asked, by how many people)"""
         keys, starts = np.unique(self.keys, return_index=True)
         if not len(keys):
             return keys, self.times, np.zeros(0, np.int64)
@@ -67,47 +67,46 @@ class Events(NamedTuple):
 
 
 class TextFacts(NamedTuple):
-    """Of the text that was counted."""
+    """Facts about the counted text."""
 
-    longest: int  # most queries of a context
+    longest: int  # maximum number of queries in a context
     pairs: int
-    texts: int = 1  # how many were counted, one after the other
-    settings: Optional[TextSettings] = None  # with which it was prepared, if known
+    texts: int = 1  # how many texts were counted, one after the other
+    settings: Optional[TextSettings] = None  # how the text was prepared, if known
 
 
 class CountedText(NamedTuple):
     facts: TextFacts
-    queries: List[str]  # all of them, sorted; by which they are numbered
+    queries: List[str]  # all of them, numbered in sorted order
     context_keys: np.ndarray  # sorted; see `next_queries.context_key`
-    people: Optional[np.ndarray]  # (people,) uint64, sorted: by which each is known again
-    followed: Events  # by (number of a context) << 32 | number of the query that followed it
-    opening: Events  # by the number of a query that began a session
-    forms: Dict[str, str]  # how queries are shown, where that is not how the text has them
+    people: Optional[np.ndarray]  # (people,) uint64, sorted: identifies each person
+    followed: Events  # key: (number of a context) << 32 | number of the query that followed it
+    opening: Events  # key: number of a query that began a session
+    forms: Dict[str, str]  # how queries are shown, if not as in the text
 
     def followed_contexts(self) -> np.ndarray:
-        """(events of `followed`,) the context of each"""
+        """(events of `followed`,): the context of each"""
         return (self.followed.keys >> _HIGH).astype(np.int64)
 
     def following(self) -> np.ndarray:
-        """(events of `followed`,) the query of each"""
+        """(events of `followed`,): the query of each"""
         return (self.followed.keys & _LOW).astype(np.int64)
 
     def asked_next(self) -> Events:
-        """By the number of a query: asked right after any other."""
+        """Events of queries asked right after any other query; key: number of the query."""
         single = int(np.searchsorted(self.context_keys, np.uint64(1 << 32)))
         here = self.followed_contexts() < single
         queries = self.following()[here].astype(np.uint64)
         return Events.sum(queries, self.followed.people[here], self.followed.times[here])
 
     def aged(self, decay: float) -> "CountedText":
-        """What was asked counts less; what counts hardly anything is forgotten, and so is who asked
-        it."""
+        """Multiply all counts by `decay`; drop events with tiny counts, and people without any."""
         aged = (each._replace(times=each.times * decay) for each in (self.followed, self.opening))
         followed, opening = (each.where(each.times >= FORGOTTEN) for each in aged)
         return joined([self._replace(followed=followed, opening=opening)])
 
     def arrays(self) -> Dict[str, np.ndarray]:
-        """All of it but its facts; `from_arrays` is the inverse."""
+        """The arrays to save, everything but the facts; `from_arrays` is the inverse."""
         return {
             "context_keys": self.context_keys,
             "people": np.empty(0) if self.people is None else self.people,
@@ -120,7 +119,7 @@ class CountedText(NamedTuple):
 
     @staticmethod
     def types() -> Dict[str, str]:
-        """Of `arrays`."""
+        """The types of `arrays`."""
         pools = (TextPool.types(name) for name in ("queries", "shown", "forms"))
         events = (Events.types(name) for name in ("followed", "opening"))
         merged = {"context_keys": "<u8", "people": "<u8"}
@@ -145,10 +144,10 @@ class CountedText(NamedTuple):
 
 
 def joined(parts: Sequence[CountedText]) -> CountedText:
-    """As if all had been counted at once: whatever the order of the parts, but for `forms`, of
-    which the last part has the last word.
+    """The same counts as if all parts had been counted at once, in any order; the exception is
+    `forms`, where the last part wins.
 
-    What none of the events speaks of is left out.
+    Queries, contexts and people without events are left out.
     """
     used = [_used_queries(part) for part in parts]
     texts = [[part.queries[number] for number in each.tolist()] for part, each in zip(parts, used)]
@@ -196,15 +195,15 @@ def joined(parts: Sequence[CountedText]) -> CountedText:
 def renumber_contexts(
     parts: Sequence[Tuple[np.ndarray, np.ndarray, np.ndarray]],
 ) -> Tuple[np.ndarray, List[np.ndarray]]:
-    """(sorted keys, the new number of each old context of each part, NONE for those left out).
+    """-> (sorted keys, the new numbers of each part's contexts, NONE for those left out)
 
-    Shorter contexts come first, then they are in the order of their keys. A key holds the number of
-    a shorter context, so each length is numbered before the next; and longer contexts then have
-    larger keys, so all of them are in one sorted array.
+    Contexts are sorted by length, then by key. A key contains the number of a shorter context, so
+    each length is numbered before the next. Longer contexts then have larger keys, so one sorted
+    array holds all keys.
 
     Args:
-        parts: of each: keys of its contexts, a shorter one before those that hold it; new numbers
-            of its queries, NONE for those left out; which contexts are of use, by their numbers
+        parts: for each part (keys of its contexts, a shorter context before those that contain it;
+            new numbers of its queries, NONE for those left out; numbers of the useful contexts)
     """
     new = [np.full(len(keys), NONE, dtype=np.int64) for keys, _, _ in parts]
     lengths = [_lengths(keys) for keys, _, _ in parts]
@@ -232,7 +231,7 @@ def _keys_of_length(
     queries: np.ndarray,
     useful: np.ndarray,
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """(old numbers of contexts of this length, their new keys)"""
+    """-> (old numbers of the contexts of this length, their new keys)"""
     here = useful[lengths[useful] == length]
     query = queries[(keys[here] & _LOW).astype(np.int64)]
     above = np.full(len(here), NONE)
@@ -243,7 +242,7 @@ def _keys_of_length(
 
 
 def _lengths(keys: np.ndarray) -> np.ndarray:
-    """Of contexts, in queries; each comes behind the shorter one that it holds."""
+    """Lengths of contexts, in queries; each context comes after the shorter one it contains."""
     lengths = np.zeros(len(keys), dtype=np.int64)
     shorter = (keys >> _HIGH).astype(np.int64) - 1
     here, length = np.flatnonzero(shorter == NONE), 0
@@ -257,7 +256,7 @@ def _lengths(keys: np.ndarray) -> np.ndarray:
 
 
 def _used_queries(part: CountedText) -> np.ndarray:
-    """Numbers of the queries that an event speaks of."""
+    """Numbers of the queries that occur in an event."""
     contexts = np.unique(part.followed_contexts())
     of_contexts = part.context_keys[contexts] & _LOW
     return np.unique(
@@ -268,7 +267,7 @@ def _used_queries(part: CountedText) -> np.ndarray:
 def _join_people(
     parts: Sequence[CountedText],
 ) -> Tuple[Optional[np.ndarray], List[np.ndarray]]:
-    """(people of all parts, the new number of each of each part)"""
+    """-> (people of all parts, the new numbers of each part's people)"""
     known = [part.people for part in parts if part.people is not None]
     if len(known) < len(parts):
         if known:
@@ -283,7 +282,7 @@ def _join_people(
 
 
 def _join_facts(parts: Sequence[TextFacts]) -> TextFacts:
-    """Settings are those of the first part that has some."""
+    """Facts of all parts; the settings are those of the first part that has any."""
     (longest,) = {part.longest for part in parts}
     settings = next((part.settings for part in parts if part.settings is not None), None)
     pairs, texts = sum(part.pairs for part in parts), sum(part.texts for part in parts)

@@ -1,4 +1,4 @@
-"""Make the table of next queries from what was counted of training text."""
+"""Make the table of next queries from counted training text."""
 
 from array import array
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
@@ -19,7 +19,7 @@ from .word_changes import change_between
 
 MAX_CONTEXT = 3  # queries
 MAX_QUERIES_OF_WORD = 100
-MIN_CHANGES = 2  # pairs of queries that a change was seen in; most are seen in one only
+MIN_CHANGES = 2  # pairs of queries with the same change; most changes occur in only one pair
 
 _HIGH = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -38,18 +38,18 @@ def count_next_queries(
 
 
 def count_followers(pairs: Iterable[Pair], longest: int) -> Followers:
-    """The part of the table that baselines need."""
+    """Count only the part of the table that baselines need."""
     counted = count_text(pairs, longest)
     return _followers(counted, np.ones(len(counted.queries), dtype=bool))
 
 
 def table_of(counted: CountedText, min_users: int = 1, state: Optional[str] = None) -> NextQueries:
-    """Equal counts make an equal table, to the byte, however they came together.
+    """Make the table. Equal counts make byte-identical tables, however the text was added.
 
     Args:
-        min_users: queries that fewer people asked are not in the table, in no role; nor are words
+        min_users: queries that fewer people asked are left out of the whole table, as are words
             and word pairs that fewer people typed
-        state: by which `counting_state` finds what was counted; None where it is not kept
+        state: key by which `counting_state` finds the counts; None if they are not kept
     """
     queries = _asked(counted)
     enough = (queries.people >= min_users) | (min_users <= 1)
@@ -100,12 +100,12 @@ def _facts(counted: CountedText, min_users: int) -> Dict[str, Any]:
 
 
 class _Asked(NamedTuple):
-    """Of each query of the text."""
+    """Counts for each query of the text."""
 
-    asked: np.ndarray  # times
-    asked_next: np.ndarray  # … but as the first of its session
-    people: np.ndarray  # 1 where they are not known
-    askers: np.ndarray  # a query << 32 | who asked it; sorted, each once
+    asked: np.ndarray  # how often
+    asked_next: np.ndarray  # how often, except as the first query of a session
+    people: np.ndarray  # by how many people; 1 if people are not known
+    askers: np.ndarray  # query << 32 | person; sorted, distinct
 
 
 def _asked(counted: CountedText) -> _Asked:
@@ -127,7 +127,7 @@ def _followers(counted: CountedText, kept: np.ndarray) -> Followers:
     """Args:
     kept: (queries,) whether each may be in the table
     """
-    new = np.where(kept, np.cumsum(kept) - 1, NONE)  # they stay in the order of their texts
+    new = np.where(kept, np.cumsum(kept) - 1, NONE)  # queries stay in the order of their texts
     events = counted.followed
     pairs, times, people = events.totals()
     contexts, queries = (pairs >> _HIGH).astype(np.int64), new[(pairs & _LOW).astype(np.int64)]
@@ -153,7 +153,7 @@ def _typed_words(
     in_table: TextPool,
     changes: List[Tuple[str, str]],
 ) -> TypedWords:
-    """Of all queries; and the texts of the table, by which its lists are numbered."""
+    """Words of all queries, and the texts by which the lists of the table are numbered."""
     typed = count_typed_words(
         counted.queries,
         queries.asked,
@@ -167,7 +167,7 @@ def _typed_words(
 
 
 def _rounded(times: np.ndarray) -> np.ndarray:
-    """What has aged may count 0, and is then not in the table."""
+    """Rounded counts; after ageing, a count may be 0, which is left out of the table."""
     return np.floor(times + 0.5).astype(np.uint32)
 
 
@@ -176,17 +176,17 @@ def _chosen(texts: Sequence[str], chosen: np.ndarray) -> List[str]:
 
 
 def _people(followers: Followers, users: np.ndarray) -> Dict[str, np.ndarray]:
-    """Empty where users are not known."""
+    """Numbers of people as arrays of the table; empty if users are not known."""
     if followers.follower_users is None:
         return {"users": users[:0], "follower_users": users[:0]}
     return {"users": users, "follower_users": followers.follower_users.counts}
 
 
 def _changes(counted: Followers) -> List[Tuple[str, str]]:
-    """From the last query to the next: one for each two queries, however often they were asked."""
+    """Changes from the last query to the next, one per distinct pair of queries."""
     queries, keys, followers = counted.queries, counted.context_keys, counted.followers
     changes = []
-    for context in range(int(np.searchsorted(keys, np.uint64(1 << 32)))):  # of one query
+    for context in range(int(np.searchsorted(keys, np.uint64(1 << 32)))):  # contexts of one query
         before = queries[int(keys[context])].split()
         for after in followers[context][0].tolist():
             change = change_between(before, queries[after].split())
@@ -208,7 +208,7 @@ def _rank_changes(changes: List[Tuple[str, str]], words: TextPool) -> RankedList
 
 
 def _queries_of_word(queries: TextPool, words: TextPool, asked: np.ndarray) -> RankedLists:
-    """For each word the queries that have it, the most asked ones first."""
+    """For each word, the queries that contain it, most frequent first."""
     place = {text: number for number, text in enumerate(words)}
     keys, items = array("I"), array("I")
     for number, query in enumerate(queries):

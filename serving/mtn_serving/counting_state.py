@@ -1,13 +1,13 @@
-"""What was counted, kept beside a table so that more text can be added to it.
+"""The state of the counting, kept beside a table so that more text can be added.
 
     next-queries/              the table: for serving
-    next-queries.state/1f…e2/  what was counted: for `mtn-count-next --add`, and nothing else
+    next-queries.state/1f…e2/  the state: only for `mtn-count-next --add`
 
-It has every query with who asked it, as personal as a log. So it is never part of a table or of
-what is served, only its owner may read it, and whoever wants to be rid of it deletes the folder.
+The state has every query and who asked it, so it is as personal as a log. It is never part of a
+table or of a bundle, and only its owner may read it. To get rid of it, delete the folder.
 
-A state is written before its table and the state before it removed behind it. So a run that is
-killed at any moment leaves a table with its state: the old ones or the new ones.
+A state is written before its table, and the previous state is removed after it. So a run that is
+killed at any moment leaves a table with its state: the old pair or the new pair.
 """
 
 import hashlib
@@ -35,12 +35,12 @@ _KEY_LENGTH = 16
 
 class State(NamedTuple):
     counted: CountedText
-    checksums: Tuple[str, ...]  # of the texts, by which one is known again
-    people_by: Optional[str]  # see `counted_people`; None where people are not known
+    checksums: Tuple[str, ...]  # of the texts, to detect a text that was added before
+    people_by: Optional[str]  # see `counted_people`; None if people are not known
 
     @property
     def key(self) -> str:
-        """Of equal content only: by which a table finds its state."""
+        """A hash of the content, by which a table finds its state."""
         digest = hashlib.sha256(repr((self.counted.facts, self.checksums, self.people_by)).encode())
         arrays = self.counted.arrays()
         for name, kept_as in CountedText.types().items():
@@ -50,16 +50,16 @@ class State(NamedTuple):
 
 
 def state_folder(table: Path) -> Path:
-    place = Path(os.path.realpath(table))  # what a link leads to
+    place = Path(os.path.realpath(table))  # the target of a link
     return place.with_name(f"{place.name}.state")
 
 
 def save_with_state(table: NextQueries, state: State, folder: Path) -> None:
-    """Both, or neither.
+    """Save both, or neither.
 
     Args:
         table: has the key of `state`
-        folder: of the table; an older one is replaced
+        folder: of the table; an older table is replaced
     """
     parent = state_folder(folder)
     place = parent / state.key
@@ -81,7 +81,7 @@ def save_with_state(table: NextQueries, state: State, folder: Path) -> None:
     try:
         table.save(folder)
     except BaseException:
-        if is_new:  # else it is that of the table that is still there
+        if is_new:  # otherwise it belongs to the existing table
             shutil.rmtree(place, ignore_errors=True)
             _remove_if_empty(parent)
         raise
@@ -89,10 +89,10 @@ def save_with_state(table: NextQueries, state: State, folder: Path) -> None:
 
 
 def save_without_state(table: NextQueries, folder: Path) -> bool:
-    """The table alone: a state that belonged to an older one is of no use any more.
+    """Save only the table, and delete the state of an older table, which is no longer useful.
 
     Returns:
-        whether there was one, which is deleted
+        whether there was a state
     """
     table.save(folder)
     parent = state_folder(folder)
@@ -102,7 +102,7 @@ def save_without_state(table: NextQueries, folder: Path) -> bool:
 
 
 def open_state(table: NextQueries, folder: Path) -> State:
-    """That of a table.
+    """Open the state of a table.
 
     Args:
         folder: of the table
@@ -130,7 +130,7 @@ def open_state(table: NextQueries, folder: Path) -> State:
 
 @contextmanager
 def nobody_else_adds(folder: Path) -> Iterator[None]:
-    """Of two runs at once, one would lose what the other added.
+    """Lock a table: of two runs at the same time, one would lose the text that the other added.
 
     Args:
         folder: of the table
@@ -143,7 +143,7 @@ def nobody_else_adds(folder: Path) -> Iterator[None]:
 
 
 def text_checksum(prefix: str) -> str:
-    """Of the pairs of a text."""
+    """The checksum of the pairs of a text."""
     digest = hashlib.sha256()
     for end in ("session", "next"):
         for number, line in numbered_lines(Path(f"{prefix}.{end}")):
@@ -160,7 +160,7 @@ def _make_private(folder: Path) -> None:
 
 
 def _remove_all_but(parent: Path, kept: Optional[str]) -> None:
-    """States of older tables, which nobody can use; what is no state stays."""
+    """Remove the states of older tables, which are useless; other files stay."""
     for place in sorted(parent.iterdir()) if parent.is_dir() else ():
         if re.fullmatch(f"[0-9a-f]{{{_KEY_LENGTH}}}", place.name) and place.name != kept:
             check_output(place, KIND)
@@ -169,5 +169,5 @@ def _remove_all_but(parent: Path, kept: Optional[str]) -> None:
 
 
 def _remove_if_empty(folder: Path) -> None:
-    with suppress(OSError):  # there is something in it, or it is not there
+    with suppress(OSError):  # not empty, or missing
         folder.rmdir()

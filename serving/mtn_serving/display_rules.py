@@ -1,13 +1,13 @@
-"""What may be shown: rules that hold for candidates of every source, before they are ranked.
+"""What may be shown: rules for candidates of every source, applied before the ranking.
 
-    few users       at least `min_users` people asked it; if it is in no training query, they typed
-                    each of its words and of its pairs of neighbouring words
-    block list      it has none of the words and patterns that somebody listed
-    explicit        it has an explicit word only if the session has one, too
-    abuse           neither it nor the session looks for sexual material of minors
-    personal data   it has no e-mail address, long number or personal part of a page's address
+    few users       at least `min_users` people asked the query; if nobody did, that many people
+                    typed each of its words and each pair of neighbouring words
+    block list      the query has no word or pattern of the block list
+    explicit        the query has an explicit word only if the session has one, too
+    abuse           neither query nor session looks for sexual material of minors
+    personal data   the query has no e-mail address, long number or personal part of a URL
 
-What the person typed is excepted from the first and the last: it is shown to nobody else.
+The person's own text is exempt from the first and the last rule: nobody else sees it.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ from .candidates import Candidate
 from .next_queries import NextQueries
 from .personal_data import has_personal_data
 
-MIN_USERS = 2  # by default, where users are known
+MIN_USERS = 2  # the default if users are known
 ALLOW = "allow"
 EXPLICIT_WORDS = Path(__file__).with_name("explicit_words.txt")
 
@@ -39,10 +39,10 @@ FEW_USERS, BLOCK_LIST, EXPLICIT, ABUSE, PERSONAL_DATA = REASONS = (
 class DisplayRules(NamedTuple):
     """The settings."""
 
-    min_users: Optional[int] = None  # None for MIN_USERS where users are known, else 1; 0 for any
-    block_list: Tuple[str, ...] = ()  # entries of such a file
+    min_users: Optional[int] = None  # None: MIN_USERS if users are known, else 1; 0: no limit
+    block_list: Tuple[str, ...] = ()  # entries of a block list
     explicit: Optional[Tuple[str, ...]] = None  # likewise; None for the bundled list
-    personal_data: bool = False  # whether it may be shown
+    personal_data: bool = False  # whether personal data may be shown
 
 
 DEFAULT = DisplayRules()
@@ -56,11 +56,11 @@ def read_rules(
     base: DisplayRules = DEFAULT,
 ) -> DisplayRules:
     """Args:
-    min_users: None for that of `base`, and so on
+    min_users: None for the value of `base`; likewise below
     block_list: a file
-    explicit: a file in the place of the bundled one, or ALLOW
+    explicit: a file that replaces the bundled list, or ALLOW
     personal_data: ALLOW
-    base: what holds where nothing else is given
+    base: defaults
     """
     rules = base
     if personal_data not in (None, ALLOW):
@@ -78,7 +78,7 @@ def read_rules(
 
 
 class OwnText:
-    """What the person typed.
+    """The person's own text.
 
     Args:
         session: the queries of the session in progress
@@ -94,13 +94,13 @@ class OwnText:
 
 
 class DisplayFilter:
-    """Keeps nothing between calls.
+    """Applies the rules. Keeps no state between calls.
 
     Args:
         rules: the settings
-        table: who asked what; without it, or with one of earlier code, nobody knows, and
-            `min_users` holds nothing back unless it was asked for, which is then refused
-        text: how queries were normalised, if that is known
+        table: who asked what; without a table, or with one of an earlier version, nothing is held
+            back for few users, and an explicit `min_users` is refused
+        text: how queries were normalised, if known
     """
 
     def __init__(
@@ -113,10 +113,10 @@ class DisplayFilter:
         self.min_users = _min_users(rules.min_users, table)
         bundled = read_block_list(EXPLICIT_WORDS)
         entries = bundled if rules.explicit is None else rules.explicit
-        # Of texts normalised as AOL's: signs never hide a word, whatever rule they were read by.
+        # Match texts normalised as AOL's: punctuation never hides a word, whatever the settings.
         self._has_bundled_word = block_list(bundled)
         self._is_explicit = block_list(entries)
-        if text is None:  # of other makers: it may have any character
+        if text is None:  # unknown settings: texts may have any character
             self._is_blocked = _on_normalised(block_list(rules.block_list), rules.block_list)
         else:
             self._is_blocked = block_list(rules.block_list, text.characters)
@@ -127,10 +127,10 @@ class DisplayFilter:
         own: OwnText,
         held_back: Optional[Counter[str]] = None,
     ) -> List[Candidate]:
-        """Those that may be shown, in their order.
+        """The candidates that may be shown, in the given order.
 
         Args:
-            held_back: is added how many were held back for each of REASONS
+            held_back: counter for the candidates held back, by REASONS
         """
         typed = [normalise(query, AOL) for query in own.session]
         is_explicit_session = any(map(self._is_explicit, typed))
@@ -145,7 +145,7 @@ class DisplayFilter:
         return kept
 
     def _reason(self, text: str, own: OwnText, is_explicit_session: bool) -> Optional[str]:
-        """Of REASONS, or None for what may be shown."""
+        """One of REASONS, or None if the text may be shown."""
         normalised = normalise(text, AOL)
         if self._looks_for_abuse(normalised):
             return ABUSE
@@ -164,20 +164,20 @@ class DisplayFilter:
         return looks_for_abuse(normalised, self._has_bundled_word)
 
     def _has_personal_data(self, text: str, number: Optional[int]) -> bool:
-        """In the text, or in the form in which it would be shown."""
+        """Whether the text, or the form shown instead, has personal data."""
         if has_personal_data(text):
             return True
         form = self.table.form_of(number) if self.table is not None and number is not None else None
         return form is not None and has_personal_data(form)
 
     def _asked_by_enough(self, text: str, number: Optional[int], own: OwnText) -> bool:
-        """Args: number of the text in the table, if it is there"""
+        """Args: number: of the text in the table; None if it is not there"""
         table, least = self.table, self.min_users
         if table is None or least == 0:
             return True
         if number is not None:
             people = table.users_of(number) if table.has_users else int(table.asked[number])
-            return max(people, 1) >= least  # somebody did ask it
+            return max(people, 1) >= least  # it is in the table, so somebody asked it
         if table.was_left_out(text):
             return False
         words = text.split()

@@ -1,11 +1,11 @@
 """Why a text is suggested for a session, or why it is not.
 
-    sources         which of them have it, and where
-    counts          how often people asked it, after what, and how many people
-    queries         which query of the session mattered: the list without each of them
-    contributions   what moved the ranker most
+    sources         which sources have it, and at which place
+    counts          how often and after what people asked it, and how many people
+    queries         which query of the session mattered: lists with each query left out
+    contributions   which features moved the ranker most
 
-Whatever engine runs the model: it is asked for beams and scores only.
+Works with any engine: only beams and scores are needed.
 """
 
 from itertools import chain
@@ -46,7 +46,7 @@ from .without_queries import (
     without_queries,
 )
 
-# Why a text is not in the list, besides `display_rules.REASONS` and `list_rules.UNRELATED`.
+# Why a text is missing, besides `display_rules.REASONS` and `list_rules.UNRELATED`.
 LAST_QUERY = "the last query"  # nobody asks it next
 NO_CANDIDATE = "no candidate"  # no source has it
 MADE_UP = "made up"  # nobody asked it; see `list_rules`
@@ -55,51 +55,51 @@ MADE_UP = "made up"  # nobody asked it; see `list_rules`
 class InSource(NamedTuple):
     source: str  # of `candidates.SOURCES`
     place: Optional[int]  # among the source's candidates, from 1; None for edits
-    how: str  # in words
+    how: str  # a description
 
 
 class AfterContext(NamedTuple):
-    """How often it was asked right after the last query, the last two, …"""
+    """How often the text was asked right after one context: the last query, the last two, …"""
 
     context: Tuple[str, ...]
     times: int
-    of: int  # times that anything was asked there
-    people: Optional[int]  # who asked it there; None where people are not known
+    of: int  # how often any query was asked after this context
+    people: Optional[int]  # how many asked the text there; None if people are not known
 
 
 class Counted(NamedTuple):
-    """In the training text."""
+    """Counts in the training text."""
 
-    asked: int  # times, after anything and first in a session
-    people: Optional[int]  # who asked it; None where people are not known
-    too_few_people: bool  # somebody asked it, but it is not in the table: too few people did
-    after: Tuple[AfterContext, ...]  # the last query first; contexts that were seen in training
+    asked: int  # how often, anywhere in a session
+    people: Optional[int]  # how many asked it; None if people are not known
+    too_few_people: bool  # asked, but left out of the table because too few people did
+    after: Tuple[AfterContext, ...]  # contexts seen in training, the last query first
 
 
 class Scored(NamedTuple):
-    """By the model."""
+    """The score of the model."""
 
     log_probability: float
-    place: Optional[int]  # among the candidates that may be shown, from 1; None if it is none
+    place: Optional[int]  # among the candidates that may be shown, from 1; None if not one
 
 
 class Explanation(NamedTuple):
     text: str  # as it is shown
-    query: str  # as prepared text has it
-    place: Optional[int]  # in the list, from 1; None where it is not in it
+    query: str  # as in prepared text
+    place: Optional[int]  # in the list, from 1; None if it is not in the list
     score: Optional[float]
-    rule: Optional[str]  # of its place
-    missing: Optional[str]  # why it is not in the list; None for what is
+    rule: Optional[str]  # the rule that gave it its place
+    missing: Optional[str]  # why it is not in the list; None if it is
     sources: Tuple[InSource, ...]
     counts: Optional[Counted]  # None without a table
     model: Optional[Scored]  # None without a model
-    queries: Tuple[WithoutQuery, ...]  # the last 10, in their order; none if there is only one
-    most_important: Optional[str]  # the query without which it falls most; None if it never falls
+    queries: Tuple[WithoutQuery, ...]  # the last 10, in order; empty for a single query
+    most_important: Optional[str]  # the query without which it drops most; None if it never drops
     contributions: Optional[Tuple[Contribution, ...]]  # to the ranker's score, largest first
     no_contributions: Optional[str]  # why there are none
 
     def as_dict(self) -> Dict[str, Any]:
-        """For JSON."""
+        """A dictionary for JSON."""
         return _plain(self)
 
 
@@ -111,7 +111,7 @@ def explain(
 ) -> Explanation:
     """Args:
     session, history: as for `Suggester.suggest`
-    suggestion: of its list, or any text that somebody misses in it
+    suggestion: one of the list, or any text that is missing there
     """
     check_session(session)
     (request,) = pipeline.requests([session], [history])
@@ -148,10 +148,11 @@ def explain(
 def _read(
     pipeline: Pipeline, suggestion: Union[str, Suggestion], candidates: Container[str]
 ) -> str:
-    """As prepared text has it. Text that is so already (a mask, say) would be read as other text.
+    """The suggestion as in prepared text. Text that is prepared already (a mask, say) is not read
+    again: the reader would change it.
 
     Args:
-        candidates: texts that are known to be so
+        candidates: texts known to be prepared
     """
     if isinstance(suggestion, Suggestion):
         return suggestion.query
@@ -167,7 +168,7 @@ def _read(
 
 
 def _gathered(pipeline: Pipeline, request: Request) -> Gathered:
-    """All candidates, also what may not be shown."""
+    """All candidates, including those that may not be shown."""
     beam: Sequence[str] = ()
     if pipeline.beam is not None and pipeline.trained is not None:
         line = request.fitted(pipeline.model_reads).line

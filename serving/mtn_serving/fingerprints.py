@@ -1,4 +1,4 @@
-"""Texts that a table must recognise and must not hold: 64 bits of a hash of each."""
+"""64-bit hashes of texts that a table must recognise but not contain."""
 
 from hashlib import blake2b
 from typing import Iterable
@@ -7,14 +7,14 @@ import numpy as np
 
 
 def fingerprints(texts: Iterable[str]) -> np.ndarray:
-    """(texts,) sorted."""
+    """-> (texts,), sorted"""
     digests = b"".join(_digest(text) for text in texts)
     return np.sort(np.frombuffer(digests, "<u8"))
 
 
 def is_among(text: str, prints: np.ndarray) -> bool:
     """Args:
-    prints: of `fingerprints`
+    prints: from `fingerprints`
     """
     wanted = np.frombuffer(_digest(text), "<u8")[0]
     place = int(np.searchsorted(prints, wanted))

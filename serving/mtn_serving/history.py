@@ -1,11 +1,11 @@
-"""Candidates from what this person asked before.
+"""Candidates from the earlier sessions of the same person.
 
-    next      what they asked right after this query, most often first
-    often     what they ask most often, where what is long ago counts less
-    lately    what they asked last
+    next      queries they asked right after this query, most frequent first
+    often     queries they ask most often; older ones count less
+    lately    queries they asked last
 
-Of equals, the newest comes first. The past comes with the request and is summed up for it alone: it
-is in no table, and in nobody else's list.
+Ties go to the newer query. The history comes with the request and serves this request only: it is
+in no table, and in nobody else's list.
 """
 
 from collections import Counter
@@ -16,21 +16,21 @@ HALF_LIFE = 20  # sessions after which a query counts half
 
 
 class Past(NamedTuple):
-    """What one person asked in earlier sessions, as seen from the last query of this one."""
+    """Statistics of a person's earlier sessions, relative to the last query of this session."""
 
-    last: str  # of the session in progress
+    last: str  # last query of the session in progress
     sessions: int  # 0 for a stranger
-    asked: Dict[str, int]  # times, of each query
-    asked_in: Dict[str, int]  # sessions
-    habit: Dict[str, float]  # times, each weighed by HALF_LIFE
-    sessions_ago: Dict[str, int]  # when last asked: 1 for the session before this one; newest first
-    after_last: Dict[str, int]  # times right after `last`
+    asked: Dict[str, int]  # how often each query was asked
+    asked_in: Dict[str, int]  # in how many sessions
+    habit: Dict[str, float]  # how often, weighted by HALF_LIFE
+    sessions_ago: Dict[str, int]  # when last asked: 1 for the previous session; newest first
+    after_last: Dict[str, int]  # how often right after `last`
 
 
 def past_of(history: Sequence[Sequence[str]], last: str) -> Past:
     """Args:
     history: earlier sessions, oldest first
-    last: of the session in progress
+    last: last query of the session in progress
     """
     asked: Counter = Counter()
     asked_in: Counter = Counter()
@@ -49,9 +49,9 @@ def past_of(history: Sequence[Sequence[str]], last: str) -> Past:
 
 
 def own_queries(past: Past) -> List[str]:
-    """Best first, and never the last query again."""
+    """Best first; never the last query itself."""
     lately = [query for query in past.sessions_ago if query != past.last]
     followers = [query for query in lately if query in past.after_last]
-    after = sorted(followers, key=lambda query: -past.after_last[query])  # equals stay in order
+    after = sorted(followers, key=lambda query: -past.after_last[query])  # a stable sort
     often = sorted(lately, key=lambda query: -past.habit[query])
     return list(dict.fromkeys(after[:MAX_NEXT] + often[:MAX_OFTEN] + lately[:MAX_LATELY]))

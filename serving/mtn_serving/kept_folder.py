@@ -1,7 +1,7 @@
-"""A folder with a header that says what it is; it appears whole or not at all.
+"""A folder with a header that identifies it, written atomically.
 
-The header has the size and the SHA-256 of every file beside it, and of its own content. So damage
-is found before anything is parsed or mapped.
+The header has the size and SHA-256 of every file beside it, and a checksum of its own content. So
+damage is detected before anything is parsed or mapped.
 """
 
 import hashlib
@@ -16,31 +16,31 @@ from mtn_preprocess.files.json_file import read_json
 from mtn_preprocess.files.whole_folder import foreign_names, written_whole
 
 HEADER = "header.json"
-_CHUNK = 1 << 20  # bytes that are hashed at once
+_CHUNK = 1 << 20  # bytes hashed at once
 
 
 class Kind(NamedTuple):
-    """What a folder holds."""
+    """A kind of folder."""
 
     name: str
     schema: int
-    command: str  # that writes it
-    files: FrozenSet[str]  # their names, beside the header
+    command: str  # the command that writes it
+    files: FrozenSet[str]  # names of the files, without the header
 
     @property
     def again(self) -> str:
-        """The remedy for a folder that is not as it was written."""
+        """The remedy for a damaged folder."""
         return f"run {self.command} again"
 
 
 @contextmanager
 def new_folder(folder: Path, kind: Kind, facts: Dict[str, Any]) -> Iterator[Path]:
-    """A folder to write into, which in the end is renamed to `folder`.
+    """Yield a folder to write into; afterwards it is renamed to `folder`.
 
-    An older one of the same kind gives way, and is still there if anything went wrong.
+    It replaces an older folder of the same kind, which is kept if anything fails.
     """
     check_output(folder, kind)
-    place = Path(os.path.realpath(folder))  # what a link leads to; the link stays
+    place = Path(os.path.realpath(folder))  # write to the target of a link, and keep the link
     try:
         with written_whole(place, lambda: check_output(folder, kind)) as partial:
             yield partial
@@ -51,14 +51,14 @@ def new_folder(folder: Path, kind: Kind, facts: Dict[str, Any]) -> Iterator[Path
 
 
 def check_output(folder: Path, kind: Kind) -> None:
-    """Refuse to write where something else is. Ask before long work, too, not only after it."""
+    """Refuse to overwrite anything else. Call it before long work too, not only after it."""
     folder = Path(folder)
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     header = _parse_header(folder)
     own = {HEADER, *kind.files, *_named_files(header)}
     foreign = foreign_names(folder, own) if folder.is_dir() else []
-    if header is None:  # damaged or missing: the names are left to go by
+    if header is None:  # damaged or missing: only the names can be checked
         is_ours = not foreign and _has_files(folder, {HEADER}) and _has_files(folder, kind.files)
     else:
         is_ours = header.get("kind") == kind.name
@@ -74,7 +74,7 @@ def check_output(folder: Path, kind: Kind) -> None:
 
 
 def write_header(folder: Path, kind: Kind, facts: Dict[str, Any]) -> None:
-    """When all other files are written."""
+    """Write the header, after all other files."""
     files = {
         name: {"bytes": (folder / name).stat().st_size, "sha256": checksum_of(folder / name)}
         for name in sorted(kind.files)
@@ -85,7 +85,7 @@ def write_header(folder: Path, kind: Kind, facts: Dict[str, Any]) -> None:
 
 
 def content_checksum(header: Dict[str, Any]) -> str:
-    """Of what the header says, however it is laid out."""
+    """The checksum of the header's content, whatever its layout."""
     return hashlib.sha256(json.dumps(header, sort_keys=True).encode("utf-8")).hexdigest()
 
 
@@ -101,7 +101,7 @@ def read_header(folder: Path, kind: Kind) -> Dict[str, Any]:
     if header.get("kind") != kind.name:
         raise InputError(f"not of {kind.name}", f"give a folder that {kind.command} wrote", path)
     schema = header.get("schema")
-    if schema != kind.schema and schema in range(1000):  # else nothing that we ever wrote
+    if schema != kind.schema and schema in range(1000):  # otherwise not ours
         raise InputError(f"of schema {schema}, not {kind.schema}", kind.again, path)
     if schema != kind.schema or checksum != content_checksum(header):
         raise InputError("damaged (its checksum is another)", kind.again, path)
@@ -109,28 +109,28 @@ def read_header(folder: Path, kind: Kind) -> Dict[str, Any]:
 
 
 def _parse_header(folder: Path) -> Optional[Dict[str, Any]]:
-    """None where it is damaged or missing."""
+    """The header; None if it is damaged or missing."""
     try:
         header = read_json(folder / HEADER)
-        content_checksum(header)  # what could be read may still be nested too deeply to be written
+        content_checksum(header)  # JSON that can be read may be nested too deeply to be written
     except (InputError, RecursionError):
         return None
     return header if isinstance(header, dict) else None
 
 
 def _named_files(header: Optional[Dict[str, Any]]) -> Collection[str]:
-    """Files that a header lists: earlier code wrote some by other names."""
+    """The files that a header lists: earlier versions used other names."""
     files = (header or {}).get("files")
     return files if isinstance(files, dict) else ()
 
 
 def _has_files(folder: Path, names: Collection[str]) -> bool:
-    """Whether one of them is there."""
+    """Whether any of the files exists."""
     return any((folder / name).is_file() for name in names)
 
 
 def check_size(folder: Path, kind: Kind, header: Dict[str, Any], name: str) -> Path:
-    """The path of a file that is as long as it was written; nothing is read."""
+    """The path of a file, after a check of its size; nothing is read."""
     path = folder / name
     try:
         good = path.is_file() and path.stat().st_size == header["files"][name]["bytes"]
@@ -142,7 +142,7 @@ def check_size(folder: Path, kind: Kind, header: Dict[str, Any], name: str) -> P
 
 
 def check_file(folder: Path, kind: Kind, header: Dict[str, Any], name: str) -> Path:
-    """The path of a file that is as it was written, byte by byte: all of it is read."""
+    """The path of a file, after a check of its checksum: all of it is read."""
     path = check_size(folder, kind, header, name)
     try:
         found = checksum_of(path)
@@ -153,7 +153,7 @@ def check_file(folder: Path, kind: Kind, header: Dict[str, Any], name: str) -> P
 
 
 def read_file(folder: Path, kind: Kind, header: Dict[str, Any], name: str) -> bytes:
-    """The content of a small file, as it was written."""
+    """The content of a small file, after a check of its checksum."""
     path = check_size(folder, kind, header, name)
     try:
         content = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Opens the parts of a suggester, from a bundle or from folders of their own."""
+"""Opens the parts of a suggester, from a bundle or from separate folders."""
 
 from pathlib import Path
 from typing import Callable, NamedTuple, Optional, Union
@@ -18,14 +18,14 @@ AnyPath = Union[str, Path]
 
 
 class Loaded(NamedTuple):
-    """What a suggester answers with, replaced as one."""
+    """What a suggester uses to answer, replaced as a whole."""
 
     pipeline: Pipeline
-    bundle: Optional[Bundle] = None  # that it was loaded from
+    bundle: Optional[Bundle] = None  # the bundle it was loaded from
 
 
 class PartPaths(NamedTuple):
-    """Folders and files of parts that are in no bundle; None for what there is not."""
+    """Folders and files of parts outside a bundle; None for missing parts."""
 
     model: Optional[AnyPath] = None
     data: Optional[AnyPath] = None
@@ -42,8 +42,8 @@ def load_bundle(
     build: Callable[..., Pipeline],
 ) -> Loaded:
     """Args:
-    rules: of those of the bundle, `base`, makes what may be shown
-    build: makes a pipeline of the parts
+    rules: makes the display rules from the bundle's own, `base`
+    build: makes a pipeline from the parts
     """
     bundle = Bundle.open(folder, verify)
     pipeline = build(
@@ -65,7 +65,7 @@ def load_parts(
     rules: Callable[[], DisplayRules],
     build: Callable[..., Pipeline],
 ) -> Loaded:
-    may_be_shown = rules()  # refused before a model is loaded, which takes seconds
+    may_be_shown = rules()  # bad rules are refused before a model is loaded, which takes seconds
     model, data, counts, ranker, completion_ranker = paths
     if (model is None) != (data is None):
         raise InputError(
@@ -85,7 +85,7 @@ def load_parts(
 
 
 def _trained(model: Path, data: Path, cpu: bool) -> Engine:
-    """Imported only here: torch and fairseq take seconds, and counts alone do not need them."""
+    """Lazy import: torch and fairseq take seconds, and counts alone do not need them."""
     with needed_for("a checkpoint", f"{WHOLE_PROJECT}, or give a bundle of mtn-export"):
         from .torch_engine.trained_model import TrainedModel
 

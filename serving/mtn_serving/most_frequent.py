@@ -1,18 +1,18 @@
-"""The most frequent of any range of numbers, found without sorting it.
+"""The most frequent items of a range of numbers, found without sorting the range.
 
-Queries are numbered in the order of their texts, so those that start alike are a range: one letter
-may start a tenth of millions of queries.
+Queries are numbered in the order of their texts, so queries with a common prefix are a range. A
+prefix of one letter may match a tenth of millions of queries.
 """
 
 from typing import List
 
 import numpy as np
 
-_BLOCK = 256  # numbers whose largest count is known
+_BLOCK = 256  # numbers per block; the largest count of each block is known
 
 
 class MostFrequent:
-    """Finds the largest counts of any range.
+    """Finds the largest counts of a range.
 
     Args:
         counts: of the numbers 0, 1, 2, …; may be a memory map, which is read once
@@ -24,11 +24,11 @@ class MostFrequent:
         self._largest = np.maximum.reduceat(counts, starts) if len(counts) else counts
 
     def of(self, numbers: range, most: int) -> List[int]:
-        """Numbers with the largest counts, largest first; of equals, the smaller number first."""
+        """Numbers with the largest counts, largest first; ties go to the smaller number."""
         first, last = -(-numbers.start // _BLOCK), numbers.stop // _BLOCK
         if last - first <= most:
             return self._largest_of(np.arange(numbers.start, numbers.stop), most)
-        # The largest counts lie in the blocks with the largest maxima, or at the ends.
+        # The largest counts are in the blocks with the largest maxima, or at the ends.
         blocks = first + largest_places(self._largest[first:last], most)
         within = (blocks[:, None] * _BLOCK + np.arange(_BLOCK)).ravel()
         ends = np.r_[numbers.start : first * _BLOCK, last * _BLOCK : numbers.stop]
@@ -39,7 +39,7 @@ class MostFrequent:
 
 
 def largest_places(counts: np.ndarray, most: int) -> np.ndarray:
-    """Places of the largest, largest first; of equals, the first come first."""
+    """Positions of the largest counts, largest first; ties keep their order."""
     if len(counts) > most:
         smallest_kept = np.partition(counts, len(counts) - most)[len(counts) - most]
         places = np.flatnonzero(counts >= smallest_kept)

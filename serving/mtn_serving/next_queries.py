@@ -1,9 +1,9 @@
-"""What people asked next: a table counted on the training split, opened by memory map.
+"""The table of next queries, counted on the training split and opened by memory map.
 
-A context is the last query of a session, its last two, … Contexts are numbered: `b <q> c` is found
-by the number of `c` and the query `b`, so a context is its queries themselves, and no two can be
-taken for each other. The table knows as well how often each query was asked and by how many people,
-which queries have which word, how people change a query, and which words they typed side by side.
+A context is the last query of a session, its last two, … Contexts are numbered: the key of
+`b <q> c` is the number of `c` and the query `b`. So a key is exact, without collisions. The table
+also has how often each query was asked and by how many people, the queries that contain each word,
+how people change a query, and which words they typed side by side.
 """
 
 from functools import cached_property, partial
@@ -25,21 +25,21 @@ from .text_pool import TextPool
 from .typed_words import TypedWords
 
 _POOLS = ("queries", "words")
-_LISTS = {"followers": "queries", "queries_of_word": "queries", "changes": "words"}  # of what
+_LISTS = {"followers": "queries", "queries_of_word": "queries", "changes": "words"}  # items' pools
 _PLAIN = {"context_keys": "<u8", "asked": "<u4", "asked_next": "<u4"}
-# Queries that are shown in another form: their numbers, sorted, and the forms in the same order.
+# Queries that are shown in another form: their sorted numbers, and the forms in the same order.
 _SHOWN = {"shown": "<u4", **TextPool.types("forms")}
-# How many people asked each query, and each after its context: empty where that is not known.
+# How many people asked each query, and each after its context: empty if people are not known.
 _USERS = {"users": "<u4", "follower_users": "<u4"}
 _PEOPLE = {**_USERS, **TypedWords.types()}
-# Queries that too few people asked, as hashes: known again, not read.
+# Queries that too few people asked, as hashes: recognisable, not readable.
 _LEFT_OUT = {"left_out": "<u8"}
 _TYPES = {**_PLAIN, **_SHOWN, **_PEOPLE, **_LEFT_OUT}
 for _name in _POOLS:
     _TYPES.update(TextPool.types(_name))
 for _name in _LISTS:
     _TYPES.update(RankedLists.types(_name))
-# What there is one of for each of others: arrays of the same length.
+# Arrays that must have the same length.
 _ALIKE = {
     "asked": "queries_ends",
     "asked_next": "queries_ends",
@@ -56,14 +56,13 @@ KIND = Kind("next queries", 2, "mtn-count-next", frozenset(map(file_of, _TYPES))
 
 
 class Followers:
-    """What followed the last query, the last two, …, and how often.
+    """Which queries followed the last query, the last two, …, and how often.
 
     Args:
-        queries: in the order of code points, by which they are numbered
+        queries: numbered in code point order
         context_keys: sorted; see `context_key`
         followers: for each context, numbers of queries
-        follower_users: the same lists with the number of people in the place of counts, where users
-            are known
+        follower_users: the same lists with numbers of people instead of counts, if users are known
     """
 
     def __init__(
@@ -77,13 +76,13 @@ class Followers:
         self.follower_users = follower_users
 
     def contexts(self, session: Sequence[str]) -> List[int]:
-        """Numbers of the last query, the last two, … as far as they were seen in training."""
+        """Numbers of the contexts: the last query, the last two, … as far as seen in training."""
         found: List[int] = []
         for query in reversed(session):
             number = self.queries.find(query)
             context = None if number is None else self._context(found, number)
             if context is None:
-                break  # nor was any longer one
+                break  # no longer context was seen either
             found.append(context)
         return found
 
@@ -94,10 +93,10 @@ class Followers:
         return place if found else None
 
     def suggest(self, session: Sequence[str], most: int) -> List[Tuple[str, float]]:
-        """What followed, with its relative frequency: by the longest context, then by shorter ones.
+        """Next queries with relative frequencies: by the longest context, then by shorter ones.
 
-        A frequency is that of the longest context a query followed, so a shorter one may go on
-        with higher ones: the order counts.
+        Each frequency is for the longest context that the query followed. So frequencies may rise
+        where a shorter context takes over: the order counts, not the frequency.
         """
         ranked: Dict[int, float] = {}
         for context in reversed(self.contexts(session)):
@@ -111,12 +110,12 @@ class Followers:
 class NextQueries(Followers):
     """The table.
 
-    Queries, and words or short stretches of words, are numbered in the order of code points.
+    Queries, and words or short word sequences, are numbered in code point order.
 
     Args:
-        facts: how it was made
-        arrays: all of the table
-        folder: where it is kept, for messages
+        facts: how the table was made
+        arrays: all arrays of the table
+        folder: of the table, for messages
     """
 
     def __init__(
@@ -124,7 +123,7 @@ class NextQueries(Followers):
     ) -> None:
         self.facts = facts
         self.header = Path(folder or "") / HEADER
-        self.text_settings = settings_of(facts.get("text"), self.header)  # None for tables without
+        self.text_settings = settings_of(facts.get("text"), self.header)  # None if not recorded
         damaged = partial(InputError, "damaged", KIND.again, folder)
         pools = {name: TextPool.from_arrays(arrays, name, damaged) for name in _POOLS}
         followers, self.queries_of_word, self.changes = (
@@ -143,33 +142,33 @@ class NextQueries(Followers):
         self.asked_next = arrays["asked_next"]  # … but as the first of its session
         self.shown = arrays["shown"]
         self.forms = TextPool.from_arrays(arrays, "forms", damaged)  # not sorted
-        self.users = arrays["users"]  # how many people asked each query, where users are known
+        self.users = arrays["users"]  # how many people asked each query, if users are known
         self.left_out = arrays["left_out"]
-        # None for tables that earlier code wrote: their headers say nothing of users.
+        # None for tables of earlier versions: their headers do not mention users.
         self.typed_words: Optional[TypedWords] = None
         if "users" in facts:
             typed = (arrays[name] for name in TypedWords.types())
             self.typed_words = TypedWords(self.words, *typed)
 
     def form(self, query: str) -> Optional[str]:
-        """How most people typed a query, where that is not how the text has it."""
+        """How most people typed a query, if not as in the text."""
         number = self.queries.find(query) if len(self.shown) else None
         return None if number is None else self.form_of(number)
 
     def form_of(self, number: int) -> Optional[str]:
-        """The same, of a query by its number."""
+        """The same as `form`, by the number of the query."""
         place = int(np.searchsorted(self.shown, np.uint32(number)))
         found = place < len(self.shown) and int(self.shown[place]) == number
         return self.forms[place] if found else None
 
     @cached_property
     def most_asked(self) -> MostFrequent:
-        """Finds the most asked queries of any range of them."""
+        """Finds the most frequent queries of a range."""
         return MostFrequent(self.asked)
 
     @cached_property
     def total_asked(self) -> int:
-        """How often anything of the table was asked."""
+        """The total count of all queries of the table."""
         return int(self.asked.sum(dtype=np.int64))
 
     @cached_property
@@ -177,15 +176,15 @@ class NextQueries(Followers):
         return int(self.asked_next.sum(dtype=np.int64))
 
     def users_of(self, number: int) -> int:
-        """How many people asked a query in training; 0 where users are not known."""
+        """How many people asked a query in training; 0 if users are not known."""
         return int(self.users[number]) if self.has_users else 0
 
     def was_left_out(self, query: str) -> bool:
-        """Whether somebody asked it in training, but too few people did."""
+        """Whether a query was asked in training, but by too few people."""
         return is_among(query, self.left_out)
 
     def word_weight(self, word: str) -> float:
-        """The more, the fewer people typed it (inverse frequency); 1 for all where nobody knows."""
+        """Inverse frequency: higher if fewer people typed the word; always 1 if not known."""
         typed = self.typed_words
         if typed is None:
             return 1.0
@@ -193,15 +192,15 @@ class NextQueries(Followers):
         return 0.1 + log((everybody + 1) / (min(typed.users_of_word(word), everybody) + 1))
 
     def knows_word(self, word: str, min_users: int = 1) -> bool:
-        """Whether so many people typed it, in any query; False in tables of earlier code.
+        """Whether `min_users` people typed a word in any query; False for tables of old versions.
 
-        People are counted as `TypedWords` has them.
+        People are counted as in `TypedWords`.
         """
         typed = self.typed_words
         return typed is not None and typed.users_of_word(word) >= min_users
 
     def knows_word_pair(self, word: str, next_word: str, min_users: int = 1) -> bool:
-        """Whether so many people typed one right behind the other."""
+        """Whether `min_users` people typed one word right after the other."""
         typed = self.typed_words
         return typed is not None and typed.users_of_pair(word, next_word) >= min_users
 
@@ -220,10 +219,10 @@ class NextQueries(Followers):
 
     @classmethod
     def open(cls, folder: Path, verify: bool = False) -> "NextQueries":
-        """At once, whatever its size: what is asked of it is checked then.
+        """Open a table at once, whatever its size; each lookup checks what it reads.
 
         Args:
-            verify: read all of it first, and compare it with what was written
+            verify: read the whole table first and compare its checksums
         """
         header, arrays = open_arrays(
             Path(folder), KIND, _TYPES, verify, (_SHOWN, _PEOPLE, _LEFT_OUT)
@@ -240,5 +239,5 @@ class NextQueries(Followers):
 
 
 def context_key(shorter: Optional[int], query: int) -> int:
-    """By which the context `query <q> shorter` is found; `shorter` is the number of a context."""
+    """The key of the context `query <q> shorter`; `shorter` is the number of a context."""
     return (0 if shorter is None else shorter + 1) << 32 | query

@@ -10,10 +10,10 @@ WHOLE_PROJECT = "install the whole project"
 
 @contextmanager
 def needed_for(job: str, remedy: str) -> Iterator[None]:
-    """What is imported within, or refused in one line.
+    """Turn a missing library, imported inside the `with` block, into an `InputError`.
 
     Args:
-        job: what needs it, for the message
+        job: what needs the library, for the message
         remedy: how to install it
     """
     try:

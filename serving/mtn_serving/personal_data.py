@@ -1,12 +1,12 @@
-"""Text that may tell who somebody is, or how to reach them: never certain, and rather too often.
+"""Text that may identify a person or show how to reach them; in doubt, text counts as personal.
 
     an e-mail address       bob@example.com; normalised, `bob gmail com`
-    a long number           555-1234, `1 800 555 1212`, `078 05 1120`: of 7 digits or more
-    an address of a page    example.com/~bob, example.com/?user=bob, `www myspace com bob`
-    with a personal part
+    a long number           555-1234, `1 800 555 1212`, `078 05 1120`: 7 digits or more
+    a URL with a            example.com/~bob, example.com/?user=bob, `www myspace com bob`
+    personal part
 
-Normalised text has spaces where signs were, so that an e-mail address is known by its host only.
-Years, one after the other, are no long number.
+Normalised text has spaces instead of punctuation, so only the host reveals an e-mail address.
+A series of years is not a long number.
 """
 
 import re
@@ -16,14 +16,14 @@ MIN_DIGITS = 7
 
 _DIGITS = re.compile(r"\d(?:[\s().+/-]*\d)*")
 _YEARS = re.compile(r"(?:19|20)\d\d(?:\D+(?:19|20)\d\d)*")
-_EMAIL = re.compile(r"[^\s@]@[^\s@]")  # any more would take quadratic time on long words
+_EMAIL = re.compile(r"[^\s@]@[^\s@]")  # a longer match would take quadratic time on long words
 _PERSONAL_PART = re.compile(
     r"\.\w+/~\w"  # a home page
     r"|[?&;](?:e?mail|user|user_?name|user_?id|uid|login|name|phone|ssn|pass\w*|token|sid)=\w"
 )
 _WORD = re.compile(r"[^\W_]+")
 
-# `X gmail com` is a person's address, `games yahoo com` a page: portals must have a digit before.
+# `X gmail com` is an e-mail address, `games yahoo com` a page: for portals, X must have a digit.
 _MAIL_HOSTS = frozenset(("gmail", "googlemail", "hotmail", "ymail", "rocketmail", "protonmail"))
 _PORTALS = frozenset(("yahoo", "aol", "msn", "outlook", "comcast", "verizon", "sbcglobal"))
 _NO_MAILBOX = """
@@ -40,7 +40,7 @@ _URL_STARTS = frozenset(("www", "http", "https"))
 
 def has_personal_data(text: str) -> bool:
     """Args:
-    text: a query as it was typed, or as prepared text has it
+    text: a query as typed or as in prepared text
     """
     words = _WORD.findall(text.lower())
     return (
@@ -67,7 +67,7 @@ def _is_mail_address(words: Sequence[str]) -> bool:
 
 
 def _is_profile(text: str, words: Sequence[str]) -> bool:
-    """The page of one person, at a place where people have pages."""
+    """Whether the text is the URL of a person's page on a profile host."""
     is_url = words[:1] and words[0] in _URL_STARTS
     for host, end, name in zip(words, words[1:], words[2:]):
         if host in _PROFILE_HOSTS and end in _TOP_LEVEL:

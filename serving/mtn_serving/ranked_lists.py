@@ -1,7 +1,7 @@
-"""What was counted for each of many keys, most frequent first, in three arrays.
+"""Items and counts for each of many keys, most frequent first, in three arrays.
 
-They may be memory maps of a damaged file, all of which nobody has read: each list is checked when
-it is asked for.
+The arrays may be memory maps of a damaged file that nobody has read in full: each list is checked
+when it is read.
 """
 
 from math import inf
@@ -15,10 +15,10 @@ class RankedLists:
 
     Args:
         ends: where the list of each key ends
-        items: all lists, one behind the other
+        items: all lists, concatenated
         counts: as long as `items`
-        size: all items are below it
-        damaged: makes the error for arrays that cannot have been written so
+        size: upper bound of the items, exclusive
+        damaged: makes the error for inconsistent arrays
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class RankedLists:
 
     @classmethod
     def count(cls, keys: Sequence[int], items: Sequence[int], size: int) -> "RankedLists":
-        """Event i is one occurrence of `items[i]` with `keys[i]`, which is below `size`."""
+        """Count events: event i is one occurrence of `items[i]` with `keys[i]` < `size`."""
         packed = (np.asarray(keys, dtype=np.uint64) << np.uint64(32)) | np.asarray(items, np.uint64)
         events, counts = np.unique(packed, return_counts=True)
         return cls.rank(events >> np.uint64(32), events & np.uint64(0xFFFFFFFF), counts, size)
@@ -48,8 +48,8 @@ class RankedLists:
         size: int,
         longest: Optional[int] = None,
     ) -> "RankedLists":
-        """Of equally frequent items the smaller number comes first: with numbers in the order of
-        the texts, the order of the data does not matter. Of each list, the first `longest`.
+        """Sort each list by count and keep the first `longest` items. Ties go to the smaller
+        number: with numbers in the order of the texts, the order of the data does not matter.
         """
         order = np.lexsort([items, -counts.astype(np.int64), keys])
         keys, items, counts = keys[order], items[order], counts[order]
@@ -61,22 +61,22 @@ class RankedLists:
         return cls(ends.astype(np.uint64), items.astype(np.uint32), counts.astype(np.uint32))
 
     def keys(self) -> np.ndarray:
-        """Of each item."""
+        """The key of each item."""
         return np.searchsorted(self.ends, np.arange(len(self.items)), side="right").astype(
             np.uint64
         )
 
     def with_counts(self, counts: np.ndarray) -> "RankedLists":
-        """The same items in the same order, which tells nothing of the new counts."""
+        """The same items with other counts, in the same order: by the old counts."""
         return RankedLists(self.ends, self.items, counts, self.size, self.damaged)
 
     def arrays(self, name: str) -> Dict[str, np.ndarray]:
-        """What to save; `from_arrays` is the inverse."""
+        """The arrays to save; `from_arrays` is the inverse."""
         return {f"{name}_ends": self.ends, name: self.items, f"{name}_counts": self.counts}
 
     @staticmethod
     def types(name: str) -> Dict[str, str]:
-        """Of `arrays`."""
+        """The types of `arrays`."""
         return {f"{name}_ends": "<u8", name: "<u4", f"{name}_counts": "<u4"}
 
     @classmethod

@@ -1,6 +1,6 @@
-"""One ranker for the candidates of every source: how likely is each of them the next query?
+"""One ranker for the candidates of all sources: it estimates the probability of each candidate.
 
-A list is in the order of that probability, without what `list_rules` leaves out.
+A list is sorted by this probability, without the candidates that `list_rules` leaves out.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ from .features import NAMES
 from .kept_folder import HEADER, Kind, new_folder, read_file, read_header
 from .list_rules import arrange
 
-LEARNER = "learner.txt"  # as LightGBM writes it
+LEARNER = "learner.txt"  # in LightGBM's format
 TREES = "trees.onnx"  # the same trees as a graph, in a bundle
 KIND = Kind("ranker", 4, "mtn-fit-ranker", frozenset({LEARNER}))
 
@@ -25,12 +25,12 @@ AnyRanker = TypeVar("AnyRanker", bound="Ranker")
 
 class Ranked(NamedTuple):
     row: int  # of the features
-    probability: float  # that it is the next query; falls among rows of one rule
+    probability: float  # of being the next query; descending within a rule
     rule: str  # of `list_rules.RULES`
 
 
 class Calibration(NamedTuple):
-    """A ranker learns an order; this line through its scores makes probabilities of them."""
+    """Turns the scores of a ranker, which learns only an order, into probabilities."""
 
     slope: float
     intercept: float
@@ -43,18 +43,18 @@ class Learner(Protocol):
     """LightGBM's Booster, or the same trees as a graph."""
 
     def predict(self, features: np.ndarray) -> np.ndarray:
-        """(candidates, features) -> (candidates,), the higher the likelier."""
+        """(candidates, features) -> (candidates,); higher is more likely"""
 
 
 class Ranker:
-    """Fitted on validation data. Rankers of other candidates have a kind and features of their own.
+    """Fitted on validation data. Subclasses for other candidates have their own kind and features.
 
     Args:
-        learner: predicts scores that tell which candidate is likelier
-        calibration: makes probabilities of them
-        conditions: with what it was fitted
-        facts: what else is worth keeping
-        folder: where it is kept, for messages
+        learner: predicts scores; higher is more likely
+        calibration: turns scores into probabilities
+        conditions: the setup that it was fitted with
+        facts: further facts to keep
+        folder: of the ranker, for messages
     """
 
     kind = KIND
@@ -73,7 +73,7 @@ class Ranker:
         self.header = Path(folder or "") / HEADER
 
     def order(self, features: np.ndarray, unrelated: bool = False) -> List[Ranked]:
-        """(candidates, NAMES) -> those of a list, best first."""
+        """(candidates, NAMES) -> the candidates to list, best first"""
         return order(features, self.probabilities(features), unrelated)
 
     def probabilities(self, features: np.ndarray) -> np.ndarray:
@@ -94,7 +94,7 @@ class Ranker:
 
     @classmethod
     def load(cls: Type[AnyRanker], folder: Path) -> AnyRanker:
-        """As mtn-fit-ranker wrote it; in a bundle there is a graph, which needs no LightGBM."""
+        """Load LightGBM's file, or the graph in a bundle, which does not need LightGBM."""
         header = read_header(folder, cls.kind)
         if header.get("features") != list(cls.names):
             raise InputError("of another version", cls.kind.again, folder / HEADER)
@@ -111,7 +111,7 @@ class Ranker:
 
 
 def read_trees(folder: Path, kind: Kind, header: Dict[str, Any]) -> Learner:
-    """Imported only here: lists without a ranker do not need ONNX Runtime."""
+    """Lazy import: lists without a ranker do not need ONNX Runtime."""
     from .trees import Trees
 
     return Trees(read_file(folder, kind, header, TREES), folder / TREES)
@@ -121,11 +121,11 @@ def read_lightgbm(folder: Path, kind: Kind, header: Dict[str, Any]) -> Any:
     """LightGBM's Booster.
 
     Args:
-        folder: of a ranker, in a bundle or not
+        folder: of a ranker, inside or outside a bundle
         header: of the folder
     """
     lightgbm = import_lightgbm()
-    # LightGBM aborts the process, or never ends, on some damaged models: it is given none.
+    # LightGBM crashes or hangs on some damaged models, so check the file first.
     text = read_file(folder, kind, header, LEARNER)
     try:
         return lightgbm.Booster(model_str=text.decode("utf-8"))
@@ -135,7 +135,7 @@ def read_lightgbm(folder: Path, kind: Kind, header: Dict[str, Any]) -> Any:
 
 
 def order(features: np.ndarray, probabilities: np.ndarray, unrelated: bool = False) -> List[Ranked]:
-    """The rows of a list, best first; of equals, the first row comes first.
+    """The rows of a list, best first; ties go to the first row.
 
     Args:
         features: (candidates, NAMES)
@@ -150,7 +150,7 @@ def order(features: np.ndarray, probabilities: np.ndarray, unrelated: bool = Fal
 
 
 def _with_tuples(fields: Dict[str, Any]) -> Dict[str, Any]:
-    """JSON has lists only."""
+    """Turn lists into tuples: JSON has only lists."""
     return {name: tuple(each) if isinstance(each, list) else each for name, each in fields.items()}
 
 
@@ -162,7 +162,7 @@ def import_lightgbm() -> Any:
             "a ranker is made of LightGBM, which is not installed",
             "pip install 'lightgbm>=4.0'",
         ) from None
-    except OSError as error:  # of its library
+    except OSError as error:  # from its shared library
         raise InputError(
             f"LightGBM is installed, but does not start ({error})",
             "install OpenMP (Debian: apt install libgomp1)",

@@ -1,6 +1,6 @@
-"""One request: the session in progress, and what the same person asked before it.
+"""One request: the session in progress, and the earlier sessions of the same person.
 
-All that is known of a person comes with the request, and is forgotten with it.
+Everything known about a person comes with the request and is forgotten after it.
 """
 
 from typing import Iterable, List, NamedTuple, Optional, Tuple
@@ -13,10 +13,10 @@ from mtn_preprocess.text.typed_sessions import SessionReader
 from .engine import HistorySize
 from .session_checks import History, Session
 
-MAX_HISTORY = 200  # sessions that are read, the newest: the time for an answer is bounded
-UNKNOWN_TEXT = SessionReader()  # of other makers
+MAX_HISTORY = 200  # only the newest sessions are read: bounds the time per request
+UNKNOWN_TEXT = SessionReader()  # for text with unknown settings
 
-Queries = Tuple[str, ...]  # of one session, as prepared text has them
+Queries = Tuple[str, ...]  # of one session, as in prepared text
 
 
 class Request(NamedTuple):
@@ -25,12 +25,12 @@ class Request(NamedTuple):
 
     @property
     def line(self) -> str:
-        """As prepared text has it, the history in front."""
+        """The request as a line of prepared text, history first."""
         sessions = [join_units(queries, level=1) for queries in (*self.history, self.session)]
         return join_units(sessions, level=2)
 
     def fitted(self, size: HistorySize) -> "Request":
-        """With the newest part of its history; the session stays as it is."""
+        """The request with only the newest part of its history; the session is unchanged."""
         sessions = self.history[-size.sessions :] if size.sessions else ()
         return self._replace(history=tuple(each[-size.queries :] for each in sessions))
 
@@ -41,12 +41,12 @@ def read_request(
     reader: SessionReader = UNKNOWN_TEXT,
     may_be_empty: bool = False,
 ) -> Request:
-    """Read what was typed; queries and sessions of which nothing is left are left out.
+    """Read typed text; drop queries and sessions that are empty after normalisation.
 
     Args:
-        session: its queries; or a line of prepared text, which may have earlier sessions itself
-        history: sessions before these, oldest first; all but the last MAX_HISTORY are left out
-        may_be_empty: whether a session may have no query yet, as while the first one is typed
+        session: a list of queries, or a line of prepared text, which may contain earlier sessions
+        history: sessions before these, oldest first; only the last MAX_HISTORY are kept
+        may_be_empty: whether the session may have no query, as while the first one is typed
     """
     before: List[List[str]] = []
     if isinstance(session, str):
@@ -54,7 +54,7 @@ def read_request(
     else:
         typed = list(map(reader.query, session))
     queries = tuple(filter(None, typed))
-    if not queries and not may_be_empty:  # what stands before it is another session
+    if not queries and not may_be_empty:  # queries before it belong to another session
         raise InputError("a session without a query", "give at least one")
     earlier = _not_empty(map(reader.query, each) for each in history or ())
     return Request(queries, tuple([*earlier, *_not_empty(before)][-MAX_HISTORY:]))
@@ -65,10 +65,10 @@ def _not_empty(sessions: Iterable[Iterable[str]]) -> List[Queries]:
 
 
 def as_line(session: Session, reader: SessionReader = UNKNOWN_TEXT) -> str:
-    """In words, as the preparation writes it, and without empty queries."""
+    """The session in words, as the preparation writes it, without empty queries."""
     return read_request(session, reader=reader).line
 
 
 def has_query(line: str, reader: SessionReader = UNKNOWN_TEXT) -> bool:
-    """Whether the session in progress has one, whatever stands before it."""
+    """Whether the session in progress has a query; earlier sessions do not count."""
     return any(split_history(reader.line(line))[1])

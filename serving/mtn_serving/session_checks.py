@@ -1,4 +1,4 @@
-"""One session or many: what can be mistaken for the other is refused, not answered."""
+"""Refuse input where one session could be mistaken for many, or many for one."""
 
 from collections.abc import Sequence as AbstractSequence
 from typing import Optional, Sequence, Union
@@ -9,7 +9,7 @@ from mtn_preprocess.text.typed_queries import in_lower_case
 
 Session = Union[str, Sequence[str]]  # a line of prepared text, or the queries themselves
 History = Sequence[Sequence[str]]  # earlier sessions of the same person, each its queries
-Histories = Optional[Sequence[Optional[History]]]  # one for each session; None for nothing known
+Histories = Optional[Sequence[Optional[History]]]  # one per session; None for an unknown person
 
 _HOW = "suggest(session) takes one session, suggest_many(sessions) a list of sessions"
 _HOW_HISTORY = "a history is a list of sessions, oldest first, each a list of queries"
@@ -41,7 +41,7 @@ def _check_history(history: History) -> None:
     if not _is_list(history):
         raise TypeError(f"a history is a list, not {type(history).__name__}; {_HOW_HISTORY}")
     for session in history:
-        if not _is_list(session):  # a line: a list of queries would pass for as many sessions
+        if not _is_list(session):  # a string here means a list of queries, not of sessions
             found = type(session).__name__
             raise TypeError(f"an earlier session is a list, not {found}; {_HOW_HISTORY}")
         check_session(session)
@@ -59,7 +59,7 @@ def check_session(session: Session) -> None:
     for query in session:
         if not isinstance(query, str):
             raise TypeError(f"a query is text, not {type(query).__name__}; {_HOW}")
-        word = in_lower_case(without_unseen(query))  # as it will be read
+        word = in_lower_case(without_unseen(query))  # as the reader will see it
         if is_separator(word) and word != QUERY_SEPARATOR:
             raise InputError(
                 f"{word} stands between queries, but a list is read as one session",

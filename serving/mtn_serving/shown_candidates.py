@@ -1,4 +1,4 @@
-"""Candidates, and which of them may be shown: enough of the counts, also where many may not be."""
+"""Candidates that may be shown, with enough from the counts even if many are held back."""
 
 from collections import Counter
 from functools import partial
@@ -12,13 +12,13 @@ from .history import Past
 from .next_queries import NextQueries
 from .request import Request
 
-MAX_LOOKED_AT = 200  # of the counts
+MAX_LOOKED_AT = 200  # candidates from the counts
 
 
 class Gathered(NamedTuple):
-    candidates: List[Candidate]  # all of them
-    shown: List[Candidate]  # those that may be shown
-    held_back: CounterOf[str]  # how many may not be, for each of `display_rules.REASONS`
+    candidates: List[Candidate]
+    shown: List[Candidate]  # the candidates that may be shown
+    held_back: CounterOf[str]  # how many may not, for each of `display_rules.REASONS`
 
 
 def gather_shown(
@@ -29,7 +29,7 @@ def gather_shown(
     sources: Sequence[str],
     display: DisplayFilter,
 ) -> Gathered:
-    """Args as of `gather`; `display` decides what may be shown."""
+    """Arguments as for `gather`; `display` decides what may be shown."""
     own = OwnText(request.session, chain.from_iterable(request.history))
     collect = partial(gather, request.session, table, beam, sources, past)
     found = _filtered(collect(), own, display)
@@ -51,7 +51,7 @@ def _counted(candidates: Sequence[Candidate]) -> int:
 def _enough_counted(
     request: Request, own: OwnText, table: NextQueries, display: DisplayFilter
 ) -> int:
-    """How many of the counts to take, so that MAX_COUNTED of them may be shown."""
+    """How many candidates to take from the counts so that MAX_COUNTED may be shown."""
     shown = 0
     texts = [text for text, _ in table.suggest(request.session, MAX_LOOKED_AT)]
     for number, text in enumerate(texts, 1):

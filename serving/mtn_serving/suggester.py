@@ -1,10 +1,10 @@
-"""The final list of suggestions: candidates of every source, put in order.
+"""Lists of suggestions: candidates of all sources, ranked.
 
 suggester = Suggester.load("my-bundle")                   # a folder of mtn-export
 suggester.suggest(["cheap flights", "cheap flights paris"], n=5)
 
 Suggester.load(model="checkpoint_best.pt", data="data-bin", counts="next-queries", ranker="ranker")
-has the same methods, with torch and fairseq: for research, and for any checkpoint.
+has the same methods, but uses torch and fairseq: for research, and for any checkpoint.
 """
 
 from functools import partial
@@ -33,22 +33,21 @@ __all__ = ["IN_TURN", "Described", "Suggester", "Suggestion", "batches"]
 
 
 class Suggester:
-    """Any part may be missing; without a ranker, candidates come in the order of their sources.
+    """Makes lists of suggestions and completions. Any part may be missing.
 
-    A ranker is to be used with the parts that it was fitted with, and knows the rest by itself.
-    Several threads may ask the same suggester: it keeps nothing between calls. Each call takes
-    `pipeline` once, so that it is answered by parts of one version while another thread reloads.
+    Without a ranker, candidates are in the order of their sources. A ranker needs the parts that it
+    was fitted with, and sets the remaining options. Thread-safe: no state is kept between calls.
+    Each call reads `pipeline` once, so its parts are of one version even if another thread reloads.
 
     Args:
-        table: what people asked next; without it, no counts and no edits
+        table: of next queries; without it, no counts and no edits
         trained: the model; without it, no beam
-        ranker: puts them in order
+        ranker: sorts the candidates
         without: sources to leave out; None for those that the ranker was fitted without
         beam: hypotheses of the model; None for as many as the ranker was fitted with, or 30
         rules: what may be shown
-        unrelated: whether a ranked list has, behind the rest, what has nothing to do with the
-            session
-        completion_ranker: puts completions in order
+        unrelated: whether a ranked list ends with candidates unrelated to the session
+        completion_ranker: sorts completions
     """
 
     def __init__(
@@ -87,14 +86,14 @@ class Suggester:
         unrelated: bool = False,
         threads: int = 1,
     ) -> "Suggester":
-        """From a bundle; or from a checkpoint and its data folder, a table and a ranker.
+        """Load a bundle; or a checkpoint with its data folder, a table and a ranker.
 
         Args:
-            min_users, block_list, explicit, personal_data: what may be shown, see `read_rules`; in
-                the place of the bundle's rules, one by one
-            verify: read the whole table first, and refuse it if it is not as it was written; of the
-                other parts that is always done
-            threads: of the model of a bundle, for one request
+            min_users, block_list, explicit, personal_data: what may be shown, see `read_rules`;
+                each replaces the bundle's own rule
+            verify: read the whole table first and refuse it if its checksums differ; the other
+                parts are always checked
+            threads: threads per request for the model of a bundle
         """
         rules = partial(read_rules, min_users, block_list, explicit, personal_data)
         build = partial(Pipeline, without=without, beam=beam, unrelated=unrelated)
@@ -115,10 +114,9 @@ class Suggester:
         return suggester
 
     def reload(self) -> bool:
-        """Load all parts again, from where they were loaded; False if the bundle is the same.
+        """Load all parts again from the same place; False if the bundle is unchanged.
 
-        Whole or not at all: calls in progress end with the old parts, and a folder that is refused
-        changes nothing.
+        Atomic: calls in progress finish with the old parts, and a refused folder changes nothing.
         """
         if self._load is None:
             raise InputError("this suggester was not loaded", "make it with Suggester.load")
@@ -134,7 +132,7 @@ class Suggester:
 
     @property
     def bundle(self) -> Optional[Bundle]:
-        """What it was loaded from; None for other parts."""
+        """The bundle it was loaded from; None if the parts are separate."""
         return self._loaded.bundle
 
     @property
@@ -151,31 +149,32 @@ class Suggester:
 
     @property
     def sources(self) -> Sequence[str]:
-        """Those that are switched on."""
+        """The sources in use."""
         return self.pipeline.sources
 
     @property
     def reader(self) -> SessionReader:
-        """Reads what is typed as the training text was."""
+        """Reads typed text in the same way as the training text."""
         return self.pipeline.reader
 
     @property
     def model_reads(self) -> HistorySize:
-        """What the model reads of a history."""
+        """How much of a history the model reads."""
         return self.pipeline.model_reads
 
     def check_text(self, prefix: str) -> None:
-        """Refuse prepared text, named as `text/valid`, that was prepared with other settings."""
+        """Refuse text, such as `text/valid`, that was prepared with other settings."""
         self.pipeline.check_text(prefix)
 
     def suggest(
         self, session: Session, n: int = 10, history: Optional[History] = None
     ) -> List[Suggestion]:
-        """The best `n` for one session, all different; fewer where there are no more.
+        """The best `n` suggestions for one session, all different; fewer if there are no more.
 
         Args:
-            session: its queries, or a line of prepared text, which may have earlier sessions itself
-            history: earlier sessions of the same person, oldest first, each its queries
+            session: a list of queries, or a line of prepared text, which may contain earlier
+                sessions
+            history: earlier sessions of the same person, oldest first, each a list of queries
         """
         check_session(session)
         (found,) = self.suggest_many([session], n, [history])
@@ -188,11 +187,11 @@ class Suggester:
         histories: Histories = None,
         held_back: Optional[Counter[str]] = None,
     ) -> List[List[Suggestion]]:
-        """For each session what `suggest` gives for it, sooner than one by one.
+        """The result of `suggest` for each session, faster than one by one.
 
         Args:
-            histories: one for each session
-            held_back: is added how many candidates may not be shown, by `display_rules.REASONS`
+            histories: one per session
+            held_back: counter for candidates that may not be shown, by `display_rules.REASONS`
         """
         check_number(n)
         return self.pipeline.lists(sessions, n, histories, held_back)
@@ -204,12 +203,12 @@ class Suggester:
         n: int = 5,
         history: Optional[History] = None,
     ) -> List[Suggestion]:
-        """The best `n` completions of what is being typed after a session; see docs/completion.md.
+        """The best `n` completions of the query being typed; see docs/completion.md.
 
         Args:
-            session: as of `suggest`, but it may have no query yet
-            prefix: as typed so far; a space at its end says that the last word is finished
-            history: as of `suggest`
+            session: as for `suggest`, but it may be empty
+            prefix: the text typed so far; a space at its end means that the last word is finished
+            history: as for `suggest`
         """
         check_session(session)
         (found,) = self.complete_many([session], [prefix], n, [history])
@@ -223,16 +222,16 @@ class Suggester:
         histories: Histories = None,
         held_back: Optional[Counter[str]] = None,
     ) -> List[List[Suggestion]]:
-        """For each session and its prefix what `complete` gives, sooner than one by one."""
+        """The result of `complete` for each session and prefix, faster than one by one."""
         check_number(n, "completions")
         return completion_lists(self.pipeline, sessions, prefixes, n, histories, held_back)
 
     def follow(self, session: Session, history: Optional[History] = None) -> Following:
-        """A value that answers for this session as `suggest` and `complete` do, sooner: the session
-        is read and encoded here, once.
+        """An object with `suggest` and `complete` for this session, which is read and encoded once:
+        each call is faster, with the same results.
 
         Args:
-            session, history: as of `complete`
+            session, history: as for `complete`
         """
         return Following.of(self.pipeline, session, history)
 
@@ -242,11 +241,11 @@ class Suggester:
         suggestion: Union[str, Suggestion],
         history: Optional[History] = None,
     ) -> Explanation:
-        """Why it is in the list of a session, or why it is not.
+        """Why a suggestion is in the list of a session, or why it is not.
 
         Args:
-            session, history: as of `suggest`
-            suggestion: of the list, or any text
+            session, history: as for `suggest`
+            suggestion: one of the list, or any text
         """
         return explain(self.pipeline, session, suggestion, history)
 

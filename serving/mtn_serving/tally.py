@@ -1,6 +1,6 @@
 """One pass over training pairs: who asked what after what.
 
-Only numbers are kept for each pair; a text is kept once, however often it was asked.
+Each pair is stored as numbers; each text is stored once.
 """
 
 from array import array
@@ -24,14 +24,14 @@ def count_text(
     settings: Optional[TextSettings] = None,
     forms: Optional[Mapping[str, str]] = None,
 ) -> CountedText:
-    """Each pair counts once for each context that *ends* its prefix, as in `mtn-yardstick`.
+    """Each pair counts once for each context that *ends* its session, as in `mtn-yardstick`.
 
     Args:
         pairs: of the training split, in words
-        longest: most queries of a context
+        longest: maximum number of queries in a context
         users: who asked, one number below 2^64 per pair
-        settings: with which the text was prepared, if known
-        forms: how queries are shown, where that is not how the text has them
+        settings: how the text was prepared, if known
+        forms: how queries are shown, if not as in the text
     """
     tally = _Tally(longest)
     for pair, user in zip_longest(pairs, repeat(None, 0) if users is None else users):
@@ -45,7 +45,7 @@ def count_text(
 
 
 class _Tally:
-    """Queries, contexts and people are numbered as they come in."""
+    """Numbers queries, contexts and people as they arrive."""
 
     def __init__(self, longest: int) -> None:
         self.longest = longest
@@ -69,7 +69,7 @@ class _Tally:
             self.followed.append(context << 32 | query)
             self.followed_by.append(person)
         self.pairs += 1
-        if len(session) == 1:  # else it was the next query of a pair before
+        if len(session) == 1:  # otherwise it was the next query of an earlier pair
             self.opening.append(self._number(session[0]))
             self.opening_by.append(person)
 

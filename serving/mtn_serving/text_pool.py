@@ -1,8 +1,8 @@
-"""Many texts in two arrays: sorted, each once, found by halving.
+"""Many texts in two arrays: sorted, distinct, found by binary search.
 
-The arrays may be memory maps, so a pool of millions of queries opens at once and takes no memory
-but for what is asked. A text is found by the text itself, so no two can be taken for each other.
-What is asked is checked: a map may be of a damaged file, all of which nobody has read.
+The arrays may be memory maps: a pool of millions of queries opens at once, and only the texts that
+are looked up take memory. The search compares the texts themselves, so there are no collisions.
+Each lookup checks what it reads: the file may be damaged, and nobody has read all of it.
 """
 
 from bisect import bisect_left
@@ -12,16 +12,16 @@ from typing import Callable, Dict, Iterable, List, Optional, Sequence, overload
 import numpy as np
 
 _LAST_CHARACTER = chr(0x10FFFF)
-_AT_HAND = 1024  # texts that are decoded once: reading them touches as many pages at most
+_AT_HAND = 1024  # texts decoded once and kept: reading them touches at most as many pages
 
 
 class TextPool(Sequence[str]):
-    """Texts in the order of their code points, which is the order of their UTF-8 bytes.
+    """Texts in code point order, which is also the order of their UTF-8 bytes.
 
     Args:
-        letters: all texts as UTF-8, one behind the other
-        ends: where each ends in `letters`
-        damaged: makes the error for arrays that cannot have been written so
+        letters: all texts as UTF-8, concatenated
+        ends: where each text ends in `letters`
+        damaged: makes the error for inconsistent arrays
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class TextPool(Sequence[str]):
         damaged: Callable[[], Exception] = ValueError,
     ) -> None:
         self.letters, self.ends, self.damaged = letters, ends, damaged
-        # Halving reads single values, which numpy is slow at.
+        # Binary search reads single values, and numpy is slow at that.
         self._letters = np.asarray(letters, dtype=np.uint8).data
         self._ends = np.asarray(ends, dtype=np.uint64).data
 
@@ -41,18 +41,18 @@ class TextPool(Sequence[str]):
 
     @classmethod
     def in_order(cls, texts: Iterable[str]) -> "TextPool":
-        """Of texts as they come, which are asked by their places only, never found."""
+        """Keep the given order: such texts are read by position, never searched."""
         encoded = [text.encode("utf-8") for text in texts]
         letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
         return cls(letters, np.cumsum([len(text) for text in encoded], dtype=np.uint64))
 
     def arrays(self, name: str) -> Dict[str, np.ndarray]:
-        """What to save; `from_arrays` is the inverse."""
+        """The arrays to save; `from_arrays` is the inverse."""
         return {f"{name}_letters": self.letters, f"{name}_ends": self.ends}
 
     @staticmethod
     def types(name: str) -> Dict[str, str]:
-        """Of `arrays`."""
+        """The types of `arrays`."""
         return {f"{name}_letters": "<u1", f"{name}_ends": "<u8"}
 
     @classmethod
@@ -84,20 +84,20 @@ class TextPool(Sequence[str]):
             raise self.damaged() from None
 
     def find(self, text: str) -> Optional[int]:
-        """Its place, or None."""
+        """The position of a text, or None."""
         place = self._first_not_below(text)
         return place if place < len(self) and self[place] == text else None
 
     def starting_with(self, prefix: str) -> range:
-        """The places of all texts that start so: they stand side by side."""
+        """The positions of all texts with this prefix, which are contiguous."""
         return range(self._first_not_below(prefix), self._first_not_below(prefix + _LAST_CHARACTER))
 
     def _first_not_below(self, text: str) -> int:
-        """By halving, among some texts that are at hand, then in bytes between two of them: their
-        order is that of the texts, and none has to be decoded."""
+        """Binary search among the decoded texts, then between two of them. Bytes have the same
+        order as texts, so no text is decoded."""
         place, step = bisect_left(self._some, text), self._step
         low, high = max(0, (place - 1) * step + 1), min(len(self), place * step)
-        wanted = text.encode("utf-8", "surrogatepass")  # which people can type, and no text has
+        wanted = text.encode("utf-8", "surrogatepass")  # typed text may have surrogates
         letters, ends, size = self._letters, self._ends, len(self._letters)
         while low < high:
             middle = (low + high) // 2
@@ -112,7 +112,7 @@ class TextPool(Sequence[str]):
 
     @cached_property
     def _some(self) -> List[str]:
-        """Every so many texts."""
+        """Every `_step`-th text."""
         return self[:: self._step]
 
     @property

@@ -1,4 +1,4 @@
-"""The trees of a ranker as a graph, run by ONNX Runtime: LightGBM need not be installed.
+"""The trees of a ranker as a graph that ONNX Runtime runs, without LightGBM.
 
 Importing LightGBM costs 2 s and 190 MB, most of it scikit-learn.
 """
@@ -15,23 +15,23 @@ _ERRORS_ONLY = 3
 
 
 class Trees:
-    """Predicts as LightGBM's learner does, to the precision of float32. Threads may share it.
+    """Makes the same predictions as LightGBM, up to float32 precision. Thread-safe.
 
     Args:
         graph: made by `bundle.tree_graph`
-        path: where it is kept, for messages
+        path: of the graph, for messages
     """
 
     def __init__(self, graph: bytes, path: Path) -> None:
         options = onnxruntime.SessionOptions()
-        # A list has tens of candidates: a second thread costs more than it brings.
+        # A list has tens of candidates: a second thread costs more time than it saves.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = _ERRORS_ONLY
         try:
             self._session = onnxruntime.InferenceSession(
                 graph, options, providers=["CPUExecutionProvider"]
             )
-        except Exception as error:  # its exceptions have no class in common but this one
+        except Exception as error:  # ONNX Runtime's exceptions share no other base class
             reason = f"not for ONNX Runtime {onnxruntime.__version__} ({_first_line(error)})"
             raise InputError(reason, "export it again, or install a newer one", path) from None
 

@@ -1,7 +1,7 @@
-"""Which words, and which pairs of neighbouring words, people typed, and how many people.
+"""How many people typed each word and each pair of neighbouring words.
 
-Counted over all training queries, also those that too few people asked to be in the table: each may
-be of one person only, and the words in it of many. Text that nobody asked is judged by them.
+All training queries count, including those that too few people asked to be in the table: a query
+may come from one person, but its words from many. These counts judge text that nobody asked.
 """
 
 from array import array
@@ -16,16 +16,16 @@ _HIGH = np.uint64(32)
 
 
 class TypedWords(NamedTuple):
-    """People are counted; where they are not known, how often the word or pair was typed."""
+    """Numbers of people; if people are not known, how often the word or pair was typed."""
 
-    words: TextPool  # may have others, which count 0
+    words: TextPool  # may have further texts, with a count of 0
     word_users: np.ndarray  # as long as `words`
     word_pairs: np.ndarray  # (number of a word) << 32 | number of the next word; sorted
     word_pair_users: np.ndarray  # as long as `word_pairs`
 
     @staticmethod
     def types() -> Dict[str, str]:
-        """Of the arrays to save, which are all fields but `words`."""
+        """The types of the arrays to save: all fields but `words`."""
         return {"word_users": "<u4", "word_pairs": "<u8", "word_pair_users": "<u4"}
 
     def users_of_word(self, word: str) -> int:
@@ -42,7 +42,7 @@ class TypedWords(NamedTuple):
         return int(self.word_pair_users[place]) if found else 0
 
     def with_texts(self, texts: Iterable[str]) -> "TypedWords":
-        """The same with more texts among `words`, which nobody is counted for."""
+        """The same with more texts in `words`, each with a count of 0."""
         old = list(self.words)
         pool = TextPool.of([*old, *texts])
         place = {text: number for number, text in enumerate(pool)}
@@ -50,7 +50,7 @@ class TypedWords(NamedTuple):
         word_users = np.zeros(len(pool), dtype=np.uint32)
         word_users[new.astype(np.int64)] = self.word_users
         left, right = (self.word_pairs >> _HIGH).astype(np.int64), self.word_pairs & _LOW
-        # Both numberings are in the order of the texts, so the pairs stay sorted.
+        # Both numberings follow the order of the texts, so the pairs stay sorted.
         pairs = new[left] << _HIGH | new[right.astype(np.int64)]
         return TypedWords(pool, word_users, pairs, self.word_pair_users)
 
@@ -58,13 +58,13 @@ class TypedWords(NamedTuple):
 def count_typed_words(
     queries: Sequence[str], asked: np.ndarray, askers: Optional[np.ndarray], min_users: int
 ) -> TypedWords:
-    """Of the words and pairs that at least `min_users` people typed.
+    """Count the words and pairs that at least `min_users` people typed.
 
     Args:
-        queries: each once
+        queries: distinct
         asked: how often each was asked
-        askers: (number of a query) << 32 | number of a user, sorted, each once; None where users
-            are not known, and words and pairs must be typed `min_users` times
+        askers: (number of a query) << 32 | number of a user, sorted, distinct; None if users are
+            not known: words and pairs must then be typed `min_users` times
     """
     words = sorted({word for query in queries for word in query.split()})
     place = {word: number for number, word in enumerate(words)}
@@ -86,7 +86,7 @@ def count_typed_words(
     return TypedWords(
         TextPool.in_order(word for word, keep in zip(words, known.tolist()) if keep),
         users[known].astype(np.uint32),
-        new[left] << _HIGH | new[right],  # of known words, since whoever typed both typed each
+        new[left] << _HIGH | new[right],  # all known words: whoever typed a pair typed both
         pair_users.astype(np.uint32),
     )
 
@@ -94,9 +94,9 @@ def count_typed_words(
 def _people(
     items: np.ndarray, of_query: np.ndarray, asked: np.ndarray, askers: Optional[np.ndarray]
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """(each item once, sorted; by how many people it was typed): `items[i]` is in `of_query[i]`."""
+    """-> (distinct items, sorted; how many people typed each); `items[i]` is in `of_query[i]`"""
     found, numbers = np.unique(items, return_inverse=True)
-    # Once for each query that has it, however often that has it.
+    # Each item counts once per query, even if it occurs there more often.
     events = np.unique(of_query << _HIGH | numbers.astype(np.uint64))
     query, number = (events >> _HIGH).astype(np.int64), events & _LOW
     if askers is None:
@@ -104,7 +104,7 @@ def _people(
         return found, times.astype(np.int64)
     ends = np.cumsum(np.bincount((askers >> _HIGH).astype(np.int64), minlength=len(asked)))
     counts = np.diff(ends, prepend=0)[query]
-    # The people of each query stand side by side: of event i, from `starts[i]` on.
+    # The people of each query are contiguous: for event i, from `starts[i]` on.
     starts = ends[query] - counts
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     user = askers[np.repeat(starts, counts) + offsets] & _LOW

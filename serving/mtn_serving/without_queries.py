@@ -1,15 +1,15 @@
-"""Which query of a session matters for a suggestion: the list without each of them."""
+"""Which query of a session matters for a suggestion: compare lists with each query left out."""
 
 from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 from .pipeline import IN_TURN, Described, Pipeline
 from .request import Request
 
-MAX_QUERIES = 10  # that are left out, the latest: each costs as much as a list
+MAX_QUERIES = 10  # only the last queries are left out in turn: each costs as much as a list
 
 
 class Place(NamedTuple):
-    """In a list."""
+    """A position in a list."""
 
     place: int  # from 1
     score: float
@@ -17,7 +17,7 @@ class Place(NamedTuple):
 
     @property
     def worth(self) -> float:
-        """A probability; without a ranker, the reciprocal of the place."""
+        """The probability; without a ranker, the reciprocal of the place."""
         return 1 / self.place if self.rule == IN_TURN else self.score
 
 
@@ -25,14 +25,14 @@ class WithoutQuery(NamedTuple):
     """The list for the session without one of its queries."""
 
     query: str
-    place: Optional[int]  # in that list, from 1; None where it is not in it
+    place: Optional[int]  # of the suggestion in that list, from 1; None if it is missing
     score: Optional[float]
     log_probability: Optional[float]  # by the model
-    share: float  # of what all queries bring, from 0 to 1; see `_shares`
+    share: float  # of the effect of all queries, from 0 to 1; see `_shares`
 
 
 def shortened(request: Request) -> List[Request]:
-    """The request without each of its last MAX_QUERIES queries; none if there is only one."""
+    """The request without each of its last MAX_QUERIES queries; empty for a single query."""
     queries = request.session
     if len(queries) == 1:
         return []
@@ -58,7 +58,7 @@ def place_in_list(pipeline: Pipeline, described: Described, query: str) -> Optio
 def log_probabilities(
     pipeline: Pipeline, requests: Sequence[Request], query: str
 ) -> List[Optional[float]]:
-    """By the model; also of what no source has."""
+    """Log-probabilities of a query by the model, even if no source has the query."""
     if pipeline.trained is None:
         return [None] * len(requests)
     lines = [request.fitted(pipeline.model_reads).line for request in requests]
@@ -70,7 +70,7 @@ def without_queries(
     request: Request, places: Sequence[Optional[Place]], likely: Sequence[Optional[float]]
 ) -> Tuple[WithoutQuery, ...]:
     """Args:
-    places, likely: of one text, with the whole session and then without each query
+    places, likely: of one text, first for the whole session, then without each query
     """
     return tuple(
         WithoutQuery(query, place and place.place, place and place.score, probability, share)
@@ -81,9 +81,9 @@ def without_queries(
 
 
 def _shares(places: Sequence[Optional[Place]], likely: Sequence[Optional[float]]) -> List[float]:
-    """By how much a text falls without each query, as a share of all falls.
+    """How much the text drops without each query, as a share of all drops.
 
-    What is not in the list cannot fall there: it falls as the model finds it less likely.
+    A text outside the list has no place to drop from: its probability by the model is used instead.
     """
     worth = [place.worth if place else 0.0 for place in places]
     if places[0] is None:

@@ -1,17 +1,17 @@
-"""How people change a query: which words they replace by which, in one place."""
+"""How people change a query: which words they replace with which, in one place."""
 
 from typing import NamedTuple, Optional, Sequence, Tuple
 
 
 class Change(NamedTuple):
-    """One stretch of words for another; one of the two may be empty."""
+    """A span of words replaced with another; one of the two may be empty."""
 
     removed: str
     added: str
 
 
 def change_between(before: Sequence[str], after: Sequence[str]) -> Optional[Change]:
-    """The words that differ; None where the queries share neither their start nor their end.
+    """The words that differ; None if the queries share neither their start nor their end.
 
     `cheap flights paris` and `cheap hotels paris`: `flights` became `hotels`.
     """
@@ -24,7 +24,7 @@ def change_between(before: Sequence[str], after: Sequence[str]) -> Optional[Chan
 
 
 def shared_ends(before: Sequence[str], after: Sequence[str]) -> Tuple[int, int]:
-    """How many words both start with, and how many further ones both end with."""
+    """How many words the starts share, and how many more words the ends share."""
     most = min(len(before), len(after))
     start = next((i for i in range(most) if before[i] != after[i]), most)
     rest = most - start
