@@ -1,22 +1,22 @@
-"""One folder that has all that suggestions are made from; it needs no torch, fairseq or compiler.
+"""One folder with everything needed for suggestions, without torch, fairseq or a compiler.
 
-    manifest.json        what is in it, sizes and checksums
+    manifest.json        facts about the parts, sizes and checksums
     README.md            the model card
     model/               graphs, dictionary, word pieces     (mtn-export)
-    next-queries/        what people asked next              (mtn-count-next)
+    next-queries/        table of next queries               (mtn-count-next)
     ranker/              trees as a graph                    (mtn-fit-ranker)
-    completion-ranker/   the same, for what is being typed   (mtn-fit-ranker --completion)
-    rules/               what may be shown
-    samples/             sessions to try it with
+    completion-ranker/   the same, for completions           (mtn-fit-ranker --completion)
+    rules/               display rules
+    samples/             sample sessions for the page
 
-folder         opens one
-manifest       what is in it, and whether it is as it was written
-rules          what may be shown, as files
-writing        a new bundle, or one with other parts, whole or not at all
-same_log       whether counts and model can be of the same log
-samples        sessions to try it with, if they may be shown
-parts          each part as it is put into a bundle
-tree_graph     LightGBM's trees as a graph: the only module that imports onnx
-model_card     README.md
-trained_on     how much the model has seen
+folder         opens a bundle
+manifest       writes, reads and checks manifest.json
+rules          writes and reads the display rules
+writing        writes or updates a bundle, atomically
+same_log       checks whether counts and model are of the same log
+samples        writes sample sessions that may be shown
+parts          puts each part into a bundle
+tree_graph     converts LightGBM's trees to a graph: the only module that imports onnx
+model_card     writes README.md
+trained_on     reports the amount of training data
 """

@@ -26,11 +26,11 @@ MODEL, COUNTS, RANKER, COMPLETION, RULES, SAMPLES = PARTS = (
 
 
 class Bundle:
-    """One version of a folder.
+    """One version of a bundle.
 
     Args:
-        folder: where it is
-        manifest: what is in it
+        folder: of the bundle
+        manifest: its manifest
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
@@ -41,11 +41,11 @@ class Bundle:
 
     @classmethod
     def open(cls, folder: Union[str, Path], verify: bool = True) -> "Bundle":
-        """Refuse a folder that is not as mtn-export wrote it.
+        """Open a bundle; refuse one that changed after mtn-export wrote it.
 
         Args:
-            verify: whether all of the counts is read for that, too; it may be large, and what is
-                asked of it is checked then
+            verify: whether to read the whole table of counts, too, which may be large; otherwise
+                each lookup checks what it reads
         """
         folder = Path(folder)
         manifest = read_manifest(folder)
@@ -55,7 +55,7 @@ class Bundle:
 
     @property
     def version(self) -> str:
-        """Another one for any other content."""
+        """A hash of the content."""
         return self.manifest["sha256"][:12]
 
     def is_current(self) -> bool:
@@ -69,10 +69,10 @@ class Bundle:
         return NextQueries.open(self.folder / COUNTS) if COUNTS in self.parts else None
 
     def engine(self, threads: int = 1) -> Optional[Engine]:
-        """Imported only here: counts alone do not need ONNX Runtime.
+        """Lazy import: counts alone do not need ONNX Runtime.
 
         Args:
-            threads: of one request
+            threads: per request
         """
         if MODEL not in self.parts:
             return None

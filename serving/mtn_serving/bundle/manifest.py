@@ -1,4 +1,4 @@
-"""What is in a bundle: facts about it, and the size and SHA-256 of every file."""
+"""The manifest of a bundle: facts about it, and the size and SHA-256 of every file."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ Manifest = Dict[str, Any]
 
 
 def write_manifest(folder: Path, facts: Dict[str, Any]) -> Manifest:
-    """When all other files are written; an earlier manifest is replaced."""
+    """Write the manifest, after all other files; it replaces an earlier one."""
     (folder / NAME).unlink(missing_ok=True)
     files = {
         name: {"bytes": (folder / name).stat().st_size, "sha256": checksum_of(folder / name)}
@@ -49,10 +49,10 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def check_files(folder: Path, manifest: Manifest, read_all: Callable[[str], bool]) -> None:
-    """Refuse a file that is missing, or not as it was written.
+    """Refuse missing or changed files.
 
     Args:
-        read_all: whether the checksum of a file of this name is compared, or its size only
+        read_all: whether to compare the checksum of the file with this name, or only its size
     """
     for name, written in manifest["files"].items():
         path = folder / name
@@ -66,12 +66,12 @@ def check_files(folder: Path, manifest: Manifest, read_all: Callable[[str], bool
 
 
 def foreign_files(folder: Path, manifest: Manifest) -> List[str]:
-    """What is in the folder and not in the manifest."""
+    """Files in the folder that are not in the manifest."""
     return sorted(set(files_in(folder)) - {NAME, *manifest["files"]})
 
 
 def files_in(folder: Path) -> List[str]:
-    """Paths below the folder, with slashes."""
+    """Paths relative to the folder, with slashes."""
     return sorted(
         path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()
     )

@@ -1,4 +1,4 @@
-"""README.md of a bundle: what is in it and what it can do, to be read by people."""
+"""README.md of a bundle: its parts and scores, for readers."""
 
 from typing import Any, Dict, List, Optional
 

@@ -1,4 +1,4 @@
-"""Each part as it is put into a bundle, and the facts that the manifest has of it: numbers only."""
+"""Put each part into a bundle, and return its facts for the manifest: numbers only."""
 
 import shutil
 from pathlib import Path
@@ -18,7 +18,7 @@ Facts = Dict[str, Any]
 
 
 def add_model(checkpoint: Path, data: Path, folder: Path, int8: bool) -> Facts:
-    """Imported only here: torch and fairseq take seconds, and other parts do not need them."""
+    """Lazy import: torch and fairseq take seconds, and other parts do not need them."""
     with needed_for("exporting a model", WHOLE_PROJECT):
         from ..export.export_model import export_model
 
@@ -27,7 +27,7 @@ def add_model(checkpoint: Path, data: Path, folder: Path, int8: bool) -> Facts:
 
 
 def add_counts(source: Path, folder: Path) -> Facts:
-    """A copy of a table, read as a whole first."""
+    """Copy a table, after a check of all its files."""
     table = NextQueries.open(source, verify=True)
     header = read_header(source, COUNTS_KIND)
     folder.mkdir()
@@ -37,11 +37,11 @@ def add_counts(source: Path, folder: Path) -> Facts:
 
 
 def add_ranker(source: Path, folder: Path, kind: Type[Ranker] = Ranker) -> Facts:
-    """Its trees become a graph; LightGBM's own file stays beside it, for explanations."""
+    """Convert a ranker's trees to a graph; LightGBM's own file is kept for explanations."""
     ranker = kind.load(source)
     header = ranker.facts
     folder.mkdir()
-    if TREES in header["files"]:  # of another bundle
+    if TREES in header["files"]:  # from another bundle
         for name in (HEADER, *header["files"]):
             shutil.copyfile(source / name, folder / name)
     else:

@@ -1,4 +1,4 @@
-"""What may be shown, as files of a bundle: numbers in JSON, words as block lists have them."""
+"""The display rules as files of a bundle: settings in JSON, words in the format of block lists."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ _AGAIN = "give the rules again with mtn-export --update"
 
 
 def write_bundle_rules(folder: Path, rules: DisplayRules) -> None:
-    """The list of explicit words is written out, so that every bundle shows its own."""
+    """Write the rules; the bundled list of explicit words is written out, too, to be visible."""
     settings = {"min_users": rules.min_users, "personal_data": rules.personal_data}
     (folder / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     explicit = read_block_list(EXPLICIT_WORDS) if rules.explicit is None else rules.explicit

@@ -1,4 +1,4 @@
-"""How much a model has seen, from what lies beside its data: numbers only, no text."""
+"""The amount of training data of a model, from files beside its data: numbers only, no text."""
 
 from pathlib import Path
 from typing import Any, Dict, Optional
@@ -9,12 +9,12 @@ from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.json_file import read_json
 
 _MAGIC = b"MMIDIDX\x00\x00"
-_COUNT_AT = len(_MAGIC) + 8 + 1  # behind a version and a type of numbers
+_COUNT_AT = len(_MAGIC) + 8 + 1  # after the version (8 bytes) and the number type (1 byte)
 _SIZES_AT = _COUNT_AT + 8
 
 
 def training_pairs(data: Path) -> Dict[str, int]:
-    """Of binarised data; empty where they are kept in another way, as in shards.
+    """Numbers of pairs and tokens of binarised data; empty for other layouts, such as shards.
 
     Args:
         data: folder of fairseq-preprocess
@@ -29,7 +29,7 @@ def training_pairs(data: Path) -> Dict[str, int]:
 
 
 def prepared_text(folder: Path) -> Dict[str, Any]:
-    """What the preparation counted of its training split; empty for text of other makers."""
+    """The preparation's statistics of its training split; empty for text from other tools."""
     try:
         stats = read_json(folder / "stats.json")
         return dict(stats["splits"]["train"])
@@ -38,7 +38,7 @@ def prepared_text(folder: Path) -> Dict[str, Any]:
 
 
 def _lengths(path: Path) -> Optional[np.ndarray]:
-    """Tokens of each line, as fairseq's index of a memory-mapped file has them."""
+    """Tokens per line, from fairseq's index of a memory-mapped file."""
     try:
         content = path.read_bytes()
     except OSError:

@@ -1,13 +1,13 @@
-"""LightGBM's trees as one graph of ONNX: the same leaf for every candidate.
+"""LightGBM's trees as one ONNX graph: every candidate reaches the same leaves.
 
-Thresholds and features are compared in float64, as LightGBM does; leaves are summed in float64, and
-the sum is given in float32. LightGBM's rules for a split `x <= threshold`:
+Thresholds and features are compared in float64, as in LightGBM; leaves are summed in float64, and
+the sum is returned in float32. LightGBM's rules for a split `x <= threshold`:
 
     missing_type NaN     NaN goes to the default side
-    missing_type None    NaN is taken for 0
+    missing_type None    NaN counts as 0
     missing_type Zero    0 and NaN go to the default side: only with `zero_as_missing`, refused here
 
-Features no larger than 1e-35 (in float32) are 0 to LightGBM, so thresholds there lie beside them.
+LightGBM treats features up to 1e-35 (in float32) as 0, so thresholds in that range are moved out.
 """
 
 from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
@@ -19,7 +19,7 @@ from mtn_preprocess.errors import InputError
 
 from ..trees import INPUT, OUTPUT
 
-# The newest that every ONNX Runtime for Python 3.9 to 3.13 knows.
+# The newest versions that every ONNX Runtime for Python 3.9 to 3.13 supports.
 _IR_VERSION, _OPSET, _ML_OPSET = 8, 17, 3
 _BRANCH, _LEAF = "BRANCH_LEQ", "LEAF"
 _ZERO = float(np.float32(1e-35))
@@ -27,7 +27,7 @@ _REFIT = "fit the ranker again with mtn-fit-ranker"
 
 
 class _Node(NamedTuple):
-    """Of one tree; numbered from 0 in its tree."""
+    """A node of a tree; nodes are numbered from 0 in each tree."""
 
     feature: int = 0
     threshold: float = 0.0
@@ -52,14 +52,14 @@ def tree_graph(learner: Any) -> bytes:
 
 
 def _nodes(root: Dict[str, Any]) -> List[_Node]:
-    """Of one tree, the root first."""
+    """The nodes of one tree, root first."""
     nodes: List[_Node] = []
     _add(root, nodes)
     return nodes
 
 
 def _add(split: Dict[str, Any], nodes: List[_Node]) -> int:
-    """Returns its number. A tree is as deep as it has leaves at most, some thirty."""
+    """Append a subtree and return its number. Trees have about 30 leaves, so recursion is safe."""
     number = len(nodes)
     if "leaf_value" in split:
         nodes.append(_Node(value=split["leaf_value"]))
@@ -104,7 +104,7 @@ def _model(trees: List[List[_Node]], features: int) -> ModelProto:
 
 
 def _attributes(trees: List[List[_Node]]) -> Dict[str, Any]:
-    """The nodes of all trees, one behind the other."""
+    """The nodes of all trees, concatenated."""
     placed = list(_placed(trees))
     leaves = [each for each in placed if each[2].mode == _LEAF]
     nodes = [node for _, _, node in placed]
@@ -125,7 +125,7 @@ def _attributes(trees: List[List[_Node]]) -> Dict[str, Any]:
 
 
 def _placed(trees: List[List[_Node]]) -> Iterator[Tuple[int, int, _Node]]:
-    """(number of the tree, of the node, the node)"""
+    """Yield (number of the tree, number of the node, node)."""
     for tree, nodes in enumerate(trees):
         for number, node in enumerate(nodes):
             yield tree, number, node

@@ -1,4 +1,4 @@
-"""A new bundle, or one with other parts: written whole or not at all."""
+"""Write a new bundle, or replace parts of one, atomically."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ from .same_log import known_words
 from .samples import NAME as SAMPLES_FILE
 from .samples import keep_shown
 
-# Of the exporter, where they are installed.
+# Versions to record, of the libraries that are installed.
 _LIBRARIES = (
     "torch",
     "fairseq",
@@ -34,18 +34,18 @@ _LIBRARIES = (
     "sentencepiece",
 )
 
-SCORES, INT8_LOSS = MEASURED = ("scores", "int8_loss")  # of all parts together
+SCORES, INT8_LOSS = MEASURED = ("scores", "int8_loss")  # facts about the bundle as a whole
 
 Facts = Dict[str, Any]
-AddPart = Callable[[Path], Facts]  # writes a folder that is not there yet; returns facts of it
-Score = Callable[[Suggester], Facts]  # how good the lists of a bundle are: some of MEASURED
+AddPart = Callable[[Path], Facts]  # writes a new folder; returns facts about it
+Score = Callable[[Suggester], Facts]  # scores the lists of a bundle: some of MEASURED
 
 
 @contextmanager
 def new_bundle(output: Path) -> Iterator[Path]:
-    """A folder to write into, which in the end is renamed; an older bundle gives way."""
+    """Yield a folder to write into; afterwards it is renamed, and replaces an older bundle."""
     check_place(output)
-    place = Path(os.path.realpath(output))  # what a link leads to; the link stays
+    place = Path(os.path.realpath(output))  # write to the target of a link, and keep the link
     try:
         with written_whole(place, lambda: check_place(output)) as partial:
             yield partial
@@ -55,7 +55,7 @@ def new_bundle(output: Path) -> Iterator[Path]:
 
 
 def check_place(output: Path) -> None:
-    """Refuse to write where something else is. Ask before long work, too, not only after it."""
+    """Refuse to overwrite anything else. Call it before long work too, not only after it."""
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     try:
@@ -75,11 +75,11 @@ def check_place(output: Path) -> None:
 def write_bundle(
     output: Path, parts: Dict[str, AddPart], rules: DisplayRules, facts: Facts, score: Score
 ) -> Bundle:
-    """Refused where the parts do not belong together: it is loaded once before it gets its name.
+    """Write a bundle. It is loaded once before it gets its name, so unfitting parts are refused.
 
     Args:
-        parts: what writes each part, by the name of its folder
-        facts: what else the manifest tells
+        parts: functions that write the parts, by folder name
+        facts: further facts for the manifest
     """
     with new_bundle(output) as partial:
         of_parts = {name: add(partial / name) for name, add in parts.items()}
@@ -91,7 +91,7 @@ def write_bundle(
 def update_bundle(
     folder: Path, parts: Dict[str, AddPart], rules: DisplayRules, score: Score
 ) -> Bundle:
-    """The same bundle with other parts and rules; what is not replaced is copied as it is."""
+    """Replace some parts and the rules of a bundle; the other parts are copied."""
     old = Bundle.open(folder, verify=True)
     with new_bundle(folder) as partial:
         for part in old.parts:
@@ -105,10 +105,10 @@ def update_bundle(
 
 
 def _finish(folder: Path, rules: DisplayRules, facts: Facts, score: Score, name: str) -> None:
-    """Rules, scores, samples, model card, manifest.
+    """Write rules, scores, samples, model card and manifest.
 
     Args:
-        name: of the folder in the end
+        name: the final name of the folder
     """
     (folder / RULES).mkdir()
     write_bundle_rules(folder / RULES, rules)
@@ -128,14 +128,14 @@ def _finish(folder: Path, rules: DisplayRules, facts: Facts, score: Score, name:
 
 
 def _make_readable(folder: Path) -> None:
-    """As any new file here is: onnx writes weights for their owner only."""
+    """Give all files the default permissions: onnx writes weights readable by the owner only."""
     new_file = folder / RULES / SETTINGS
     for name in files_in(folder):
         shutil.copymode(new_file, folder / name)
 
 
 def _load(folder: Path) -> Suggester:
-    """Messages name the parts only: this folder has another name in the end."""
+    """Load the bundle. Errors name only the parts, because this folder is temporary."""
     try:
         return Suggester.load(folder)
     except InputError as error:
@@ -147,7 +147,7 @@ def _load(folder: Path) -> Suggester:
 def _facts_of_rules(suggester: Suggester, rules: DisplayRules, folder: Path) -> Facts:
     table = suggester.table
     return {
-        "min_users": suggester.pipeline.display.min_users,  # as it holds with these counts
+        "min_users": suggester.pipeline.display.min_users,  # the value in effect with these counts
         "counted": "people" if table is not None and table.has_users else "times",
         "blocked_entries": len(rules.block_list),
         "explicit_entries": len(read_bundle_rules(folder / RULES).explicit or ()),

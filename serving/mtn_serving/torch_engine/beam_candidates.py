@@ -1,4 +1,4 @@
-"""Candidates from the model: what beam search finds."""
+"""Candidates from the model, by beam search."""
 
 from typing import TYPE_CHECKING, Any, Dict, List
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class BeamCandidates:
-    """Beam search that never says `<unk>`.
+    """Beam search that never generates `<unk>`.
 
     Args:
         trained: the model
-        beam: hypotheses a session; all of them are candidates
+        beam: hypotheses per session; all of them are candidates
     """
 
     def __init__(self, trained: "TrainedModel", beam: int) -> None:
@@ -24,10 +24,10 @@ class BeamCandidates:
         longest = trained.task.level_sizes[0]
         options = GenerationConfig(beam=beam, nbest=beam, max_len_b=longest)
         self.generator = trained.task.build_generator([trained.model], options)
-        forbid_unknown(self.generator)  # whatever the model was trained with
+        forbid_unknown(self.generator)  # regardless of the training settings
 
     def __call__(self, sources: Dict[str, Any]) -> List[List[str]]:
-        """For each session of a batch of `TrainedModel.sources`, texts, best first."""
+        """Texts for each session of a batch of `TrainedModel.sources`, best first."""
         found = self.trained.task.inference_step(self.generator, [self.trained.model], sources)
         words = sources["unknown_words"]
         texts = [
@@ -38,5 +38,5 @@ class BeamCandidates:
 
 
 def _is_query(text: str) -> bool:
-    """One query: no separator in it, which a model has seen in the session and may say."""
+    """Whether a text is one query: a model sees separators in sessions and may generate them."""
     return not any(map(is_separator, text.split()))

@@ -1,7 +1,7 @@
-"""How likely a model finds each candidate: those of many sessions in one pass.
+"""The model's log-probability of each candidate, for many sessions in one pass.
 
-Sessions are encoded once, however many candidates they have, where the model can be told which
-query each target follows; elsewhere a session is repeated for each of its candidates.
+Each session is encoded once if the model accepts the rows of targets (`target_rows`). Other models
+encode a session once per candidate.
 """
 
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Sequence
@@ -19,18 +19,18 @@ from ..engine import Scores
 if TYPE_CHECKING:
     from .trained_model import TrainedModel
 
-# Of one matrix, tokens times words: a gigabyte in single precision.
+# Numbers in one matrix of tokens x words: a gigabyte in single precision.
 _MAX_NUMBERS = 1 << 28
 
 
 def score_candidates(
     trained: "TrainedModel", sources: Dict[str, Any], candidates: Sequence[Sequence[str]]
 ) -> List[Scores]:
-    """As `fairseq-generate --score-reference` scores a next query, but for all of them at once.
+    """Scores as of `fairseq-generate --score-reference`, but for all candidates at once.
 
     Args:
         sources: a batch of `trained.sources`
-        candidates: those of each of its sessions
+        candidates: of each session of the batch
     """
     owners = torch.tensor([i for i, texts in enumerate(candidates) for _ in texts])
     if not len(owners):
@@ -58,7 +58,7 @@ def score_candidates(
 
 
 def _parts(lengths: np.ndarray, max_tokens: int) -> Iterator[slice]:
-    """Stretches of targets that have `max_tokens` together, or are one target."""
+    """Slices of consecutive targets with at most `max_tokens` tokens, at least one target each."""
     start, tokens = 0, 0
     for place, length in enumerate(lengths.tolist()):
         if tokens and tokens + length > max_tokens:
@@ -73,7 +73,7 @@ def _unknown_words(target: Tensor, dictionary: Dictionary) -> int:
 
 
 def _log_probabilities(trained: "TrainedModel", batch: Dict[str, Any]) -> Tensor:
-    """(P,): the sum over the real tokens of each target."""
+    """-> (P,): the sum over the tokens of each target, without padding"""
     real = batch["target"].ne(trained.dictionary.pad())  # (P, T')
     packed = {"packed": True} if isinstance(trained.model, SessionModel) else {}
     with torch.inference_mode():
@@ -90,7 +90,7 @@ def _log_probabilities(trained: "TrainedModel", batch: Dict[str, Any]) -> Tensor
 def _batch(
     trained: "TrainedModel", inputs: Dict[str, Tensor], targets: List[Tensor], owners: Tensor
 ) -> Dict[str, Any]:
-    """All targets (P, T'), and sources (B, T) with the query each target follows, or (P, T)."""
+    """All targets (P, T'), and sources (B, T) with the row of each target, or (P, T)."""
     dictionary, model = trained.dictionary, trained.model
     if getattr(model.encoder, "reads_whole_sessions", False):
         source = inputs["src_tokens"]

@@ -1,4 +1,4 @@
-"""A trained model with its task, asked about sessions as text."""
+"""A trained model with its task; sessions come in as text."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -21,10 +21,10 @@ from .candidate_scores import score_candidates
 
 
 class TrainedModel:
-    """Text in, text and tensors out; in words, whatever the model's dictionary is made of.
+    """Text in, text and tensors out; always in words, even if the dictionary has word pieces.
 
-    Nothing is kept between calls, so several threads may ask. The words of a batch that the
-    dictionary lacks are part of `sources`.
+    Thread-safe: no state is kept between calls. The out-of-vocabulary words of a batch are part of
+    `sources`.
 
     Args:
         model: as loaded
@@ -35,7 +35,7 @@ class TrainedModel:
         self.model, self.task = model.eval(), task
         self.dictionary = task.target_dictionary
         self.text_settings, self.settings_file = task.text_settings, task.settings_file
-        self.pieces = task.build_bpe(Namespace(bpe=None))  # None where the data are in words
+        self.pieces = task.build_bpe(Namespace(bpe=None))  # None if the data are in words
         self.history_size = _history_size(model, task.level_sizes)
         self.on_gpu = next(model.parameters()).is_cuda
 
@@ -47,10 +47,10 @@ class TrainedModel:
         return cls(model if cpu else model.cuda(), task)
 
     def targets(self, queries: Sequence[str], unknown_words: UnknownWords) -> List[Tensor]:
-        """Candidates as the model is to score them, `</s>` behind.
+        """Candidates as target tokens, with `</s>` at the end.
 
         Args:
-            unknown_words: those of the sessions, from `sources`
+            unknown_words: of the sessions, from `sources`
         """
         opened = self.task.open([self._encoded(query) for query in queries], unknown_words)
         return [opened[i] for i in range(len(queries))]
@@ -65,16 +65,16 @@ class TrainedModel:
         return line if self.pieces is None else self.pieces.decode(line)
 
     def sources(self, sessions: Sequence[str]) -> Dict[str, Any]:
-        """A batch of sessions, cut to the size of the model as at training.
+        """A batch of sessions, truncated to the model's size as in training.
 
-        Make it once for the beam and the scores: a session that is cut is reported here.
+        Make it once for both beam and scores: truncation is reported here.
         """
         tokens, words = [self._encoded(session) for session in sessions], UnknownWords()
         dataset = self.task.build_dataset_for_inference(
             tokens, [len(line) for line in tokens], unknown_words=words
         )
         batch = dataset.collater([dataset[i] for i in range(len(dataset))])
-        # fairseq's collater puts the longest first; ours is the order of the sessions.
+        # fairseq's collater sorts by length; restore the order of the sessions.
         return {**self.placed(in_order(batch)), "unknown_words": words}
 
     def longer(self, session: str, shorter: Dict[str, Any]) -> Dict[str, Any]:
@@ -92,7 +92,7 @@ class TrainedModel:
 
 
 def _history_size(model: FairseqEncoderDecoderModel, level_sizes: Sequence[int]) -> HistorySize:
-    """Of the sessions that a model of three levels is built for, one is the session in progress."""
+    """A model of three levels reads its number of sessions less one: the session in progress."""
     if getattr(model, "description", ModelDescription()).levels < 3:
         return HistorySize(0, 0)
     return HistorySize(level_sizes[2] - 1, level_sizes[1])
