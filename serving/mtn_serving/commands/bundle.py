@@ -1,4 +1,4 @@
-"""`mtn-bundle`: what is in a bundle, whether it is complete, and which of two is better."""
+"""`mtn-bundle`: show a bundle, verify that it is complete, or compare two bundles."""
 
 import argparse
 import json
@@ -22,7 +22,7 @@ _say = notes_of("mtn-bundle")
 
 
 def show(folder: str, as_json: bool) -> List[str]:
-    """The manifest, or what a reader wants of it."""
+    """The manifest as JSON, or the model card with version and size."""
     bundle = Bundle.open(folder, verify=False)
     if as_json:
         return [json.dumps(bundle.manifest, indent=2, ensure_ascii=False)]
@@ -33,7 +33,7 @@ def show(folder: str, as_json: bool) -> List[str]:
 
 
 def verify(folder: str) -> List[str]:
-    """Every byte is read, and all parts are loaded once, as for suggesting."""
+    """Read every byte, and load all parts once, as for suggestions."""
     bundle = Bundle.open(folder, verify=True)
     foreign = foreign_files(bundle.folder, bundle.manifest)
     if foreign:
@@ -44,7 +44,7 @@ def verify(folder: str) -> List[str]:
 
 
 def compare_bundles(old: str, new: str, test: str) -> List[str]:
-    """Figures of both on a text, and of their difference an interval and p."""
+    """The figures of both on a text, and their difference with interval and p."""
     with needed_for("comparing", "pip install 'sacrebleu>=2.0'"):
         from mtn_evaluation.paired_bootstrap import CONFIDENCE, compare
 

@@ -1,4 +1,4 @@
-"""How good the lists of a bundle are on a text, and how much of that weights of one byte lose."""
+"""Scores of a bundle's lists on a text, and the loss of accuracy from int8 weights."""
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
@@ -16,7 +16,7 @@ from .personal_pairs import PersonalPairs
 AT = (1, 3, 10)
 FIGURES = ("exact", "hit@10", "mrr@10", "bleu")
 COMPARED = ("exact", "mrr@10", "bleu")
-MAX_LOSS = 2.0  # percent of a figure: more is worth a warning
+MAX_LOSS = 2.0  # percent of a figure: warn if the loss is larger
 _BEAM = 10
 
 Say = Callable[[str], None]
@@ -26,8 +26,8 @@ Figures = Dict[str, float]
 class ScoredText(NamedTuple):
     """The lists of one suggester on a text."""
 
-    rows: np.ndarray  # what each pair adds to the figures, see `pair_rows`
-    people: Optional[List[int]]  # whose each pair is, where that is known
+    rows: np.ndarray  # contribution of each pair to the figures, see `pair_rows`
+    people: Optional[List[int]]  # the person of each pair, if known
 
     def figures(self) -> Figures:
         from mtn_evaluation.suggestion_scores import figures
@@ -36,7 +36,7 @@ class ScoredText(NamedTuple):
         return {name: found[name] for name in FIGURES}
 
     def facts(self) -> Dict[str, Any]:
-        """As the manifest has them."""
+        """Facts for the manifest."""
         rounded = {name: round(value, 4) for name, value in self.figures().items()}
         return {"pairs": len(self.rows), "lists": rounded}
 
@@ -52,21 +52,21 @@ def score_text(suggester: Suggester, prefix: str, say: Say) -> ScoredText:
     lists: List[List[str]] = []
     for batch in personal.batches():
         found = suggester.suggest_many([each.line for each in batch], max(AT))
-        # Nothing to suggest is an answer too.
+        # An empty list is an answer, too.
         lists += [[each.query for each in suggestions] or [""] for suggestions in found]
     next_queries = [pair.next_query for pair in personal.pairs]
     return ScoredText(pair_rows(lists, next_queries, AT), people_of(prefix, len(next_queries)))
 
 
 def model_alone(trained: Engine) -> Suggester:
-    """Its hypotheses as they are."""
+    """A suggester that lists the model's hypotheses as they are."""
     without = [source for source in SOURCES if source != BEAM]
     rules = DisplayRules(min_users=0, explicit=(), personal_data=True)
     return Suggester(trained=trained, without=without, beam=_BEAM, rules=rules)
 
 
 def losses(exact: Figures, rounded: Figures) -> Dict[str, float]:
-    """How much smaller each of COMPARED is, in percent of itself; negative where it is larger."""
+    """The relative loss of each of COMPARED, in percent; negative for a gain."""
     return {
         name: 100 * (exact[name] - rounded[name]) / exact[name] if exact[name] else 0.0
         for name in COMPARED
@@ -74,7 +74,7 @@ def losses(exact: Figures, rounded: Figures) -> Dict[str, float]:
 
 
 def int8_losses(suggester: Suggester, exact: Engine, prefix: str, say: Say) -> Dict[str, Figures]:
-    """Of the model alone and of the lists, against the same model in float32.
+    """Losses of the model alone and of the lists, compared with the same model in float32.
 
     Args:
         suggester: with the model in int8

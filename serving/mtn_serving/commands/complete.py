@@ -1,4 +1,4 @@
-"""`mtn-complete`: completions of what is being typed, over a test set or for one prefix."""
+"""`mtn-complete`: completions for a test set or for one prefix."""
 
 import argparse
 from collections import Counter
@@ -32,11 +32,11 @@ class Prefix(NamedTuple):
     pair: int
     typed: int  # characters
     text: str
-    line: str  # the session, the history in front
+    line: str  # the session, with the history before it
 
 
 def prefixes_in(batch: Sequence[PersonalPair], first: int, characters: int) -> Iterator[Prefix]:
-    """All prefixes of the next queries of some pairs, which are numbered from `first` on."""
+    """All prefixes of the next queries of some pairs, numbered from `first` on."""
     for number, (pair, line) in enumerate(batch, first):
         for typed, text in prefixes_of(pair.next_query, range(1, characters + 1)):
             yield Prefix(number, typed, text, line)

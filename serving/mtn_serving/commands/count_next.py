@@ -1,4 +1,4 @@
-"""`mtn-count-next`: count what people asked next, into a table that opens by memory map."""
+"""`mtn-count-next`: count next queries into a table that opens by memory map."""
 
 import argparse
 from pathlib import Path
@@ -37,7 +37,7 @@ _say = notes_of("mtn-count-next")
 
 class Options(NamedTuple):
     min_users: Optional[int]  # None for the default
-    same_users: bool  # whether a number is the same person's in all texts
+    same_users: bool  # whether a number means the same person in all texts
 
 
 def count(
@@ -47,7 +47,7 @@ def count(
     longest: int,
     keep_state: bool,
 ) -> None:
-    """A new table."""
+    """Make a new table."""
     check_output(output, KIND)
     settings = [(Path(text).parent / SETTINGS, read_settings(Path(text).parent)) for text in texts]
     agreed_settings(settings)
@@ -64,10 +64,10 @@ def count(
 
 
 def add(texts: Sequence[str], folder: Path, options: Options, decay: float) -> None:
-    """More text to a table.
+    """Add text to a table.
 
     Args:
-        decay: what the counts of the table are multiplied by first
+        decay: factor for the existing counts, applied first
     """
     check_output(folder, KIND)
     older = NextQueries.open(folder)
@@ -94,8 +94,8 @@ def _count_each(
     known: Tuple[str, ...] = (),
 ) -> List[State]:
     """Args:
-    several: whether the same people may be in other text
-    known: checksums of texts that are counted already
+    several: whether the same people may be in other texts
+    known: checksums of texts counted before
     """
     found: List[State] = []
     for text in texts:
@@ -132,7 +132,7 @@ def _joined_state(parts: Sequence[State]) -> State:
 
 
 def _min_users(asked_for: Optional[int], text: str) -> int:
-    """Asked before long work, not after it."""
+    """The minimum number of people; checked before long work, not after it."""
     unknown = read_users(text) is None
     if asked_for is None:
         _say(
@@ -166,7 +166,7 @@ def _report(table: NextQueries, folder: Path) -> None:
 
 
 def share(text: str) -> float:
-    """For argparse: above 0, at most 1."""
+    """An argparse type: above 0, at most 1."""
     try:
         value = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""`mtn-events`: click-through rates of the bundles that were served, with intervals."""
+"""`mtn-events`: click-through rates of served bundles, with intervals."""
 
 from pathlib import Path
 from typing import List, Optional, Sequence
@@ -40,7 +40,7 @@ def table(summary: Summary) -> List[str]:
 
 
 def comparisons(summary: Summary) -> List[str]:
-    """The newest pair cannot be known: each challenger is compared with each champion."""
+    """Compare each challenger with each champion, because the newest pair is not known."""
     lines = []
     for group, rate in summary.rates.items():
         for other, other_rate in summary.rates.items():

@@ -1,4 +1,4 @@
-"""An explanation, as lines to read."""
+"""An explanation as lines of text."""
 
 from typing import Iterator, Optional
 

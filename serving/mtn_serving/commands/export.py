@@ -95,7 +95,7 @@ def _parts(args: argparse.Namespace) -> Dict[str, AddPart]:
 
 def _add_model(args: argparse.Namespace, folder: Path) -> Facts:
     _say(f"exporting {args.checkpoint}")
-    # fairseq reports what it loads; here that is not what anybody asked for.
+    # fairseq logs what it loads; that is of no interest here.
     logging.getLogger("fairseq").setLevel(logging.WARNING)
     return add_model(Path(args.checkpoint), Path(args.data), folder, args.int8)
 
@@ -112,7 +112,7 @@ def _trained_on(args: argparse.Namespace) -> Dict[str, Any]:
 
 
 def _scores(args: argparse.Namespace, suggester: Suggester) -> Facts:
-    """What the manifest has of them; what they mean is printed."""
+    """Scores for the manifest; a summary is printed."""
     found: Facts = {}
     if args.test is not None:
         found[SCORES] = scores = score_text(suggester, args.test, _say).facts()

@@ -1,4 +1,4 @@
-"""`mtn-fit-ranker --completion`: learn to rank completions on prefixes cut from validation text."""
+"""`mtn-fit-ranker --completion`: fit a ranker of completions on prefixes from validation text."""
 
 from collections import Counter
 from pathlib import Path
@@ -18,13 +18,13 @@ from ..suggester import Described, Suggester, batches
 from .personal_pairs import PersonalPairs
 from .suggester_flags import say_held_back
 
-FEW_CHARACTERS = 3  # of each next query, one prefix up to so many characters, and a longer one
+FEW_CHARACTERS = 3  # each next query gives a prefix of at most this length and a longer one
 
 _say = notes_of("mtn-fit-ranker")
 
 
 class Example(NamedTuple):
-    line: str  # the session, the history in front
+    line: str  # the session, with the history before it
     prefix: str
     next_query: str
     person: int
@@ -38,12 +38,12 @@ def run_completion(
     seed: int,
     use_history: bool,
 ) -> List[str]:
-    """Writes the ranker; returns the lines of its report.
+    """Write the ranker; return the lines of its report.
 
-    Where people have a past, each prefix is learned with it and without it.
+    If people have a history, each prefix is learned with and without it.
 
     Args:
-        people: whose each pair of the validation text is
+        people: the person of each pair of the validation text
     """
     suggester.check_text(valid)
     known = PersonalPairs(valid, use_history, suggester.model_reads, _say)
@@ -69,7 +69,7 @@ def run_completion(
 
 
 def cut(next_query: str, random: np.random.RandomState) -> List[str]:
-    """A short prefix and a longer one, where there are any that leave something to type."""
+    """A short prefix and a longer one, if there are any, each shorter than the query."""
     last = len(next_query) - 1
     ranges = [(1, min(FEW_CHARACTERS, last)), (FEW_CHARACTERS + 1, last)]
     return [next_query[: random.randint(first, end + 1)] for first, end in ranges if first <= end]
@@ -103,7 +103,7 @@ def _describe(suggester: Suggester, examples: Sequence[Example]) -> List[Describ
 
 
 def report(fitted: Fitted, examples: Sequence[Example]) -> List[str]:
-    """MRR without and with the ranker; no prefix is ranked by a learner that saw its person."""
+    """MRR without and with the ranker, cross-validated by person."""
     lines = [f"{f'MRR@{AT} by characters typed':30}{'prefixes':>9}{'no ranker':>11}{'ranker':>9}"]
     for name, chosen in _by_characters(examples).items():
         in_turn, ranked = [], []

@@ -1,4 +1,4 @@
-"""`mtn-fit-ranker`: learn to rank on validation text, and say what each source brings."""
+"""`mtn-fit-ranker`: fit a ranker on validation text, and report the benefit of each source."""
 
 from collections import Counter
 from pathlib import Path
@@ -42,10 +42,10 @@ _say = notes_of("mtn-fit-ranker")
 def run(
     suggester: Suggester, valid: str, output: str, seed: int, use_history: bool = True
 ) -> List[str]:
-    """Writes the ranker; returns the lines of its report.
+    """Write the ranker; return the lines of its report.
 
-    Where people have a past, each pair is learned twice, with it and without it: one ranker is for
-    people whose past is known and for strangers.
+    If people have a history, each pair is learned twice, with and without it: the ranker is for
+    known people and for strangers.
     """
     suggester.check_text(valid)
     known = PersonalPairs(valid, use_history, suggester.model_reads, _say)
@@ -75,7 +75,7 @@ def run(
 
 
 def _people(valid: str, pairs: Sequence[Pair]) -> List[int]:
-    """Whose pair each is; where people are not known, each session is a person."""
+    """The person of each pair; if people are not known, each session counts as a person."""
     found = people_of(valid, len(pairs))
     people = session_numbers(pairs) if found is None else found
     if len(set(people)) < FOLDS:
@@ -99,7 +99,7 @@ def _describe(suggester: Suggester, groups: Sequence[PersonalPairs]) -> List[Des
 
 
 def session_numbers(pairs: Sequence[Pair]) -> List[int]:
-    """Pairs of one session stand side by side, shortest prefix first."""
+    """The session of each pair; pairs of one session are contiguous, shortest prefix first."""
     numbers: List[int] = []
     before = 0
     for pair in pairs:
@@ -112,7 +112,7 @@ def session_numbers(pairs: Sequence[Pair]) -> List[int]:
 def report(
     fitted: Fitted, name: str, pairs: Sequence[int], next_queries: Sequence[str]
 ) -> List[str]:
-    """What the whole and its parts reach, each pair ranked by a learner that never saw its person.
+    """Scores with all sources and without each, cross-validated by person.
 
     Args:
         name: of the group of pairs
@@ -138,18 +138,18 @@ def report(
 
 
 def _brings_any(fitted: Fitted, source: str, pairs: Sequence[int]) -> bool:
-    """Whether it has a candidate at all: of strangers, there is no history."""
+    """Whether a source has any candidate: strangers have no history."""
     field = FIELD_OF[source]
     of_group = (fitted.examples.pairs[pair] for pair in pairs)
     return any(getattr(each, field) is not None for pair in of_group for each in pair)
 
 
 def what_paid(whole: float, without: Dict[str, float]) -> List[str]:
-    """A sentence, where there are several sources.
+    """A sentence about which sources helped, if there are several.
 
     Args:
-        whole: MRR of all sources together
-        without: MRR without each
+        whole: MRR with all sources
+        without: MRR without each source
     """
     if not without:
         return []
@@ -195,7 +195,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         "model completes, too, which a checkpoint cannot",
     )
     args = parser.parse_args(argv)
-    import_lightgbm()  # before all the work, not after it
+    import_lightgbm()  # a missing library is reported before the work, not after it
     check_output(Path(args.output), CompletionRanker.kind if args.completion else KIND)
     suggester = suggester_of(parser, args, bundle=args.bundle)
     use_history = not args.no_history

@@ -1,4 +1,4 @@
-"""The pairs of prepared text, each with what the same person asked before."""
+"""The pairs of prepared text, each with the person's history."""
 
 from itertools import zip_longest
 from pathlib import Path
@@ -14,20 +14,20 @@ from ..suggester import batches
 
 
 class PersonalPair(NamedTuple):
-    pair: Pair  # as its files have it, in words
-    line: str  # to suggest for: the session with the history in front
+    pair: Pair  # as in the files, in words
+    line: str  # the input for suggestions: the session, with the history before it
 
 
 class PersonalPairs:
     """The pairs of `PREFIX.session` and `PREFIX.next`, with the histories of `PREFIX.history`.
 
-    Without that file, a history is what stands in front of a session in `PREFIX.session`. Histories
-    are read once to check them, and again batch by batch: all of them are many times the pairs.
+    Without that file, the history is the text before the session in `PREFIX.session`. Histories are
+    read once for a check, then again batch by batch: together they are many times the pairs.
 
     Args:
-        use_history: False to take everybody for a stranger
-        model_reads: what the model reads of a history
-        say: is told how many histories are cut
+        use_history: False to treat everybody as a stranger
+        model_reads: how much of a history the model reads
+        say: reports how many histories are truncated
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class PersonalPairs:
     ) -> None:
         self.prefix, self.use_history = prefix, use_history
         self.pairs = list(read_pairs_in_words(prefix))
-        self.with_history = self._report(model_reads, say)  # pairs
+        self.with_history = self._report(model_reads, say)  # number of pairs
 
     def batches(self) -> Iterator[List[PersonalPair]]:
         requests = self._requests()
@@ -47,7 +47,7 @@ class PersonalPairs:
             yield [PersonalPair(pair, next(requests).line) for pair in pairs]
 
     def _requests(self) -> Iterator[Request]:
-        # Histories first: they are asked once more behind the last pair, and refuse a further line.
+        # Histories first: `zip` reads once more after the last pair, which refuses a further line.
         for history, pair in zip(self._histories(), self.pairs):
             yield Request(tuple(pair.queries()), tuple(map(tuple, history)))
 
@@ -69,7 +69,7 @@ class PersonalPairs:
             yield history
 
     def _report(self, model_reads: HistorySize, say: Callable[[str], None]) -> int:
-        """Returns how many have a history."""
+        """Return the number of pairs with a history."""
         known = long = cut = 0
         for request in self._requests():
             known += bool(request.history)

@@ -1,4 +1,4 @@
-"""`mtn-serve`: a bundle behind a search box."""
+"""`mtn-serve`: serve a bundle over HTTP."""
 
 import argparse
 import os

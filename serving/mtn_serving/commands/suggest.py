@@ -1,4 +1,4 @@
-"""`mtn-suggest`: the full list of suggestions, over a test set or for single sessions."""
+"""`mtn-suggest`: lists of suggestions for a test set or for single sessions."""
 
 import json
 from collections import Counter
@@ -36,7 +36,7 @@ def answer_test(
             write_suggestions(number, pair, ranked, out)
             number += 1
         progress("pairs", number, len(personal.pairs))
-    # The last line, as `fairseq-generate` has one: nothing was cut off, and how long lists may be.
+    # A last line, as in `fairseq-generate`: the output is complete, with lists of this length.
     out.write(f"Suggest {'+'.join(suggester.sources)} with nbest={nbest}: {number} pairs\n")
     say_held_back(held_back, _say)
 
@@ -44,11 +44,11 @@ def answer_test(
 def answer_lines(
     suggester: Suggester, lines: Iterable[str], nbest: int, out: TextIO, may_be_blank: bool = False
 ) -> None:
-    """One session per line, answered at once: a line for each suggestion, then an empty one.
+    """Answer each session at once: one line per suggestion, then an empty line.
 
     Args:
-        may_be_blank: whether a line without a query gets an empty line alone, so that answer n is
-            that of line n; else it is refused
+        may_be_blank: whether a line without a query gets only an empty line, so that answer n
+            belongs to line n; otherwise it is refused
     """
     for line in lines:
         is_blank = may_be_blank and not has_query(line, suggester.reader)
@@ -59,7 +59,7 @@ def answer_lines(
 
 
 def explain_lines(suggester: Suggester, lines: Iterable[str], text: str, out: TextIO) -> None:
-    """Why the text is suggested for each session, or why it is not."""
+    """Write why the text is suggested for each session, or why it is not."""
     for line in lines:
         for each in explanation_lines(suggester.explain(line, text)):
             out.write(f"{each}\n")
@@ -75,7 +75,7 @@ def explain_in_json(suggester: Suggester, lines: Iterable[str], text: str, out: 
 
 
 def answer_in_json(suggester: Suggester, lines: Iterable[str], nbest: int, out: TextIO) -> None:
-    """One object per line, also for lines without a query: line n answers line n."""
+    """Write one object per line, even for lines without a query: line n answers line n."""
     for line in lines:
         session, found = "", []
         if has_query(line, suggester.reader):
@@ -87,7 +87,7 @@ def answer_in_json(suggester: Suggester, lines: Iterable[str], nbest: int, out: 
 
 
 def typed_lines() -> Iterator[str]:
-    """Those of standard input."""
+    """The lines of standard input."""
     with standard_input(errors="surrogateescape") as lines:
         yield from lines
 

@@ -76,7 +76,7 @@ def add_display_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def say_held_back(held_back: Counter[str], say: Callable[[str], None]) -> None:
-    """How many candidates were not to be shown, and why."""
+    """Report how many candidates were held back, and why."""
     reasons = ", ".join(f"{reason} {held_back[reason]:,}" for reason in REASONS)
     say(f"{sum(held_back.values()):,} candidates held back: {reasons}")
 
@@ -91,12 +91,12 @@ def suggester_of(
     completion_ranker: Optional[str] = None,
 ) -> Suggester:
     """Args:
-    verify: whether all of the table of counts is read first, as long work is worth
-    bundle: in the place of model, counts and ranker
+    verify: whether to read the whole table of counts first, worthwhile before long work
+    bundle: replaces model, counts and ranker
     """
     if args.model is None and args.counts is None and bundle is None:
         parser.error("nothing to suggest from: give --model and --data, or --counts, or all")
-    # fairseq reports what it loads; here that is not what anybody asked for.
+    # fairseq logs what it loads; that is of no interest here.
     logging.getLogger("fairseq").setLevel(logging.WARNING)
     suggester = Suggester.load(
         bundle,

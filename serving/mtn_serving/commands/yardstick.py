@@ -22,7 +22,7 @@ _say = notes_of("mtn-yardstick")
 
 
 def run(method: str, train: Optional[str], test: str, nbest: int, out: TextIO) -> None:
-    """Read the test pairs, count in the training pairs what may follow them, write."""
+    """Read the test pairs, count the training pairs, and write the suggestions."""
     sources = METHODS[method]
     pairs = list(read_pairs_in_words(test))
     histories: Iterable[List[List[str]]] = repeat([])
@@ -35,7 +35,7 @@ def run(method: str, train: Optional[str], test: str, nbest: int, out: TextIO) -
         ranked, origin = suggest(sources, asked, nbest)
         origins[origin] += 1
         write_suggestions(number, pair, ranked, out)
-    # The last line, as `fairseq-generate` has one: nothing was cut off, and how long lists may be.
+    # A last line, as in `fairseq-generate`: the output is complete, with lists of this length.
     out.write(f"Yardstick {method} with nbest={nbest}: {len(pairs)} pairs\n")
     parts = [f"{origins[origin]:,} by {origin}" for origin in sorted(origins, reverse=True)]
     _say(f"{len(pairs):,} pairs of {test}; first suggestions: {', '.join(parts)}")
@@ -47,7 +47,7 @@ def _counts(sources: Sequence[Source]) -> bool:
 
 
 def _followers(sources: Sequence[Source], train: str, pairs: Sequence[Pair]) -> Followers:
-    # Every context ends in the last query: what follows others will not be asked for.
+    # Every context ends with the last query: other training pairs are never looked up.
     asked = {pair.queries()[-1] for pair in pairs}
     training = counted(read_pairs_in_words(train), f"pairs of {train}", _say)
     wanted = (pair for pair in training if pair.queries()[-1] in asked)
