@@ -1,10 +1,10 @@
 /**
- * Session and history in the page's address, behind the #: a link shows the same lists, and the
- * browser's back button goes back a step. This part of an address is not sent to the service.
+ * Session and history in the fragment of the URL: a link shows the same lists, and the browser's
+ * back button goes back one step. The fragment is not sent to the service.
  *
- *   #q=paris+hotels&q=london&past=rome%0Arome+hotels     (queries of an earlier session by lines)
+ *   #q=paris+hotels&q=london&past=rome%0Arome+hotels     (one line per query of an earlier session)
  *
- * A browser that was given this site as a search engine opens `?q=london`: a session of one query.
+ * A browser with this site as a search engine opens `?q=london`: a session of one query.
  */
 
 /** @returns {{session: string[], history: string[][]}} */
@@ -16,7 +16,7 @@ export function readAddress() {
   };
 }
 
-/** Writes them as a new step, unless they are there already. */
+/** Adds session and history to the browser's history as a new step, unless nothing changed. */
 export function writeAddress({ session, history }) {
   const fields = new URLSearchParams();
   for (const query of session) fields.append("q", query);
@@ -26,17 +26,17 @@ export function writeAddress({ session, history }) {
   if (address !== now) window.history.pushState(null, "", address);
 }
 
-/** The queries of one session, a line each. */
+/** The queries of one session, one per line. */
 function lines(text) {
   return text.split("\n").map((line) => line.trim()).filter(Boolean);
 }
 
-/** Sessions as people write them: a query per line, a blank line between sessions. */
+/** Parses sessions as people type them: one query per line, a blank line between sessions. */
 export function readHistory(text) {
   return text.split(/\n\s*\n/).map(lines).filter((session) => session.length > 0);
 }
 
-/** The same, written. */
+/** The inverse of `readHistory`. */
 export function writeHistory(history) {
   return history.map((session) => session.join("\n")).join("\n\n");
 }

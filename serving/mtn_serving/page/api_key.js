@@ -1,5 +1,5 @@
 /**
- * The API key, where the service wants one: kept by the browser until its tab is closed.
+ * The API key, if the service needs one; the browser keeps it until the tab is closed.
  */
 
 import { element } from "./elements.js";
@@ -11,7 +11,7 @@ export function readKey() {
   return sessionStorage.getItem(NAME);
 }
 
-/** A form for it. @param {function()} done is called when a key was given */
+/** A form for the key. @param {function()} done called after a key was entered */
 export function keyForm(done) {
   const field = element("input", { type: "password", "aria-label": "API key", autocomplete: "off", required: true });
   const given = (event) => {

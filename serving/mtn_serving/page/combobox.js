@@ -1,22 +1,22 @@
 /**
  * A text field with a list of completions: the "editable combobox with list autocomplete" of the
- * ARIA Authoring Practices. The focus stays in the field; the option the arrows are at is named by
- * aria-activedescendant. The page and the widget share it.
+ * ARIA Authoring Practices. The focus stays in the field; aria-activedescendant names the active
+ * option. The page and the widget share it.
  *
- *   Down, Up          to the next, the previous option; open the list if it is closed
+ *   Down, Up          go to the next, previous option; open the list if it is closed
  *   Alt+Down, Alt+Up  open, close the list
- *   Enter             chooses the option; without one, the form is submitted as always
- *   Tab               takes the option into the field, and moves on as always
+ *   Enter             chooses the active option; without one, submits the form as usual
+ *   Tab               copies the active option to the field, and moves on as usual
  *   Escape            closes the list; if it is closed, empties the field
- *   Left, Right, Home, End, any character   back to the field
+ *   Left, Right, Home, End, any character   go back to the field
  */
 
 import { element } from "./elements.js";
 import { Latest, SUPERSEDED } from "./latest.js";
 
-const DELAY = 100; // ms without a key before the service is asked
+const DELAY = 100; // ms without a key before the request
 
-let combos = 0; // for ids that no other field of the document has
+let combos = 0; // for ids that are unique in the document
 
 export class Combobox {
   #input;
@@ -25,18 +25,18 @@ export class Combobox {
   #latest = new Latest();
   #timer = 0;
   #options = [];
-  #active = -1; // place of the option the arrows are at; -1 for the field itself
+  #active = -1; // place of the active option; -1 for the field itself
   #id = `combobox-${(combos += 1)}`;
 
   /**
    * @param {HTMLInputElement} input
-   * @param {HTMLElement} list empty; is hidden while it is closed
+   * @param {HTMLElement} list empty; hidden while closed
    * @param {object} behaviour
    *   find(text, signal): Promise of the options, [{text, detail?}], for the text in the field
-   *   choose(option, place): this one was chosen, from place 0
-   *   announce(text): says it to screen readers
-   *   failed(error): finding options failed; with null, it no longer does
-   *   opened(options): the list is open; may be left out
+   *   choose(option, place): called when an option is chosen; places start at 0
+   *   announce(text): announces it to screen readers
+   *   failed(error): called if `find` failed; with null, if it works again
+   *   opened(options): called when the list opens; optional
    */
   constructor(input, list, behaviour) {
     this.#input = input;
@@ -46,7 +46,7 @@ export class Combobox {
     input.addEventListener("input", () => this.#askSoon());
     input.addEventListener("keydown", (event) => this.#key(event));
     input.addEventListener("blur", () => this.close());
-    // Without this, a press on the list would take the focus from the field, and close the list.
+    // Otherwise a press on the list would take the focus from the field and close the list.
     list.addEventListener("pointerdown", (event) => event.preventDefault());
     list.addEventListener("mousedown", (event) => event.preventDefault());
     list.addEventListener("click", (event) => this.#clicked(event));
@@ -67,7 +67,7 @@ export class Combobox {
     return this.#input.getAttribute("aria-expanded") === "true";
   }
 
-  /** Shows the options for what is in the field now. */
+  /** Shows the options for the text in the field. */
   async open() {
     clearTimeout(this.#timer);
     const text = this.#input.value;
@@ -82,7 +82,7 @@ export class Combobox {
     }
   }
 
-  /** Closes the list; an answer that is still under way does not open it again. */
+  /** Closes the list; a pending answer does not open it again. */
   close() {
     clearTimeout(this.#timer);
     this.#latest.cancel();
@@ -204,7 +204,7 @@ export class Combobox {
   }
 }
 
-/** What was typed stays plain; what an option adds to it stands out. */
+/** Emphasises the part of an option after the typed text. */
 function emphasised(text, typed) {
   const start = typed.trimStart().toLowerCase();
   if (!start || !text.toLowerCase().startsWith(start)) return [text];

@@ -1,5 +1,5 @@
 /**
- * Elements of the page, made without HTML text: what people typed can never become markup.
+ * Elements of the page, made without HTML text, so that typed text never becomes markup.
  */
 
 const MOMENT = 200; // ms
@@ -8,7 +8,7 @@ const MOMENT = 200; // ms
  * A new element.
  *
  * @param {string} name its tag
- * @param {object} attributes by name; `on…` are listeners; null, undefined and false are left out
+ * @param {object} attributes by name; `on…` are listeners; null, undefined and false are ignored
  * @param {...(Node|string|null)} children strings become text
  */
 export function element(name, attributes = {}, ...children) {
@@ -28,7 +28,7 @@ export function unseen(text) {
 }
 
 /**
- * A horizontal bar of a share from 0 to 1. For the eye: the figure must stand beside it as text.
+ * A horizontal bar for a share from 0 to 1, hidden from screen readers: add the figure as text.
  * The length is a custom property set by script, which a strict Content-Security-Policy allows.
  */
 export function bar(share, kind = "bar") {
@@ -43,9 +43,9 @@ export function percent(share) {
 }
 
 /**
- * Says something to screen readers, by a live region. What comes within a moment is said together: a
- * later text would cut off an earlier one. A region repeats a text only if it changes, so a space
- * that nobody hears makes every second one different.
+ * Announces texts to screen readers through a live region. Texts within a moment are announced
+ * together, because a later text would cut off an earlier one. A region announces only changes, so
+ * every second text ends with a silent space.
  */
 export function announcer(region) {
   let waiting = [];

@@ -1,13 +1,13 @@
 /**
- * Why a suggestion, as `/v1/explain` says it: which sources have it, how often it was asked, which
- * query of the session mattered, and what moved the ranker.
+ * Shows the answer of `/v1/explain`: which sources have a suggestion, how often people asked it,
+ * which query of the session mattered, and which features moved the ranker.
  */
 
 import { bar, element, percent } from "./elements.js";
 
 /**
  * How much each query of the session mattered, from 0 to 1; null if no query matters. The service
- * looks at the latest ones only.
+ * reports only the last queries.
  */
 export function sharesOf({ queries }, session) {
   if (!queries.some(({ share }) => share > 0)) return null;
@@ -15,7 +15,7 @@ export function sharesOf({ queries }, session) {
   return session.map((_, place) => queries[place - earlier]?.share ?? 0);
 }
 
-/** A list of terms and what is known. @returns {HTMLElement} */
+/** The explanation as a description list. @returns {HTMLElement} */
 export function explanation({ sources, counts, model, queries, contributions }) {
   const list = element("dl", {});
   const add = (term, lines) => {
@@ -56,14 +56,14 @@ function modelLine({ log_probability, place }) {
   return place === null ? likely : `${likely}, place ${place} of the candidates`;
 }
 
-/** Scores below 0 only count down the places: there is no ranker. */
+/** Without a ranker, scores are negative and only count down the places. */
 function withoutLine({ query, place, score }) {
   if (place === null) return `${quoted(query)}: not in the list`;
   const scored = score > 0 ? ` with ${percent(score)}` : "";
   return `${quoted(query)}: place ${place}${scored}`;
 }
 
-/** What speaks for it, and what against: amounts of log-odds. */
+/** Features for and against the suggestion; amounts are in log-odds. */
 function contributionLines(contributions) {
   const largest = Math.max(...contributions.map(({ amount }) => Math.abs(amount)));
   return contributions.map(({ feature, value, amount }) => {

@@ -1,9 +1,9 @@
 /**
- * Overlapping requests, of which only the newest may answer: an earlier one that comes back late must
- * not overwrite what a later one brought.
+ * Overlapping requests: only the newest may answer. A late answer to an earlier request must not
+ * overwrite the answer to a later one.
  */
 
-/** What an earlier request gives once a newer one was started. */
+/** The result of a request after a newer one was started. */
 export const SUPERSEDED = Symbol("superseded");
 
 export class Latest {
@@ -27,7 +27,7 @@ export class Latest {
     }
   }
 
-  /** Nothing that is running may answer any more. */
+  /** Discards the answer of the running request. */
   cancel() {
     this.#running?.abort();
     this.#running = null;

@@ -1,13 +1,13 @@
 /**
- * What a person reads while an answer is late, or when there is none: a line, and a button to try
- * again. When the service is busy and names a time, it is asked again by itself.
+ * A line for late or failed answers, with a button to try again. If the service is busy and names a
+ * time, the request is retried automatically.
  */
 
 import { keyForm } from "./api_key.js";
 import { element } from "./elements.js";
 
-const LATE = 800; // ms after which a person wonders
-const MAX_RETRIES = 3; // in a row, without anybody pressing the button
+const LATE = 800; // ms until the notice appears
+const MAX_RETRIES = 3; // automatic retries in a row
 
 export class Notice {
   #place;
@@ -17,7 +17,7 @@ export class Notice {
 
   /**
    * @param {HTMLElement} place empty
-   * @param {function()} retry asks again
+   * @param {function()} retry sends the request again
    */
   constructor(place, retry) {
     this.#place = place;
@@ -32,7 +32,7 @@ export class Notice {
     this.#timer = setTimeout(() => this.#say("Still waiting for the service …"), LATE);
   }
 
-  /** The answer came, or nobody waits for it any more. */
+  /** The answer arrived, or is no longer needed. */
   clear() {
     clearTimeout(this.#timer);
     this.#retries = 0;
@@ -62,7 +62,7 @@ export class Notice {
     this.#show(element("span", {}, text), ...more);
   }
 
-  /** Who pressed a button that is gone now goes on from here, not from the top of the page. */
+  /** Keeps the focus here when the focused button disappears; otherwise it would go to the top. */
   #show(...nodes) {
     const hadFocus = this.#place.contains(document.activeElement);
     this.#place.replaceChildren(...nodes);

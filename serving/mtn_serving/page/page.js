@@ -1,12 +1,12 @@
 /**
- * The page: a search box, its session, and what may come next.
+ * The page: a search box, its session, and suggestions.
  *
- *   combobox          completes what is being typed
+ *   combobox          completes the query being typed
  *   session_list      the queries so far
- *   suggestion_list   the next queries of one bundle, and `explanation`s of them
- *   samples           sessions to click
+ *   suggestion_list   the suggestions of one bundle, and their `explanation`s
+ *   samples           sample sessions to click
  *
- * One state, {session, history}: whatever changes it goes through `change`, which shows it everywhere.
+ * One state, {session, history}: every change goes through `change`, which updates the whole page.
  */
 
 import { readAddress, readHistory, writeAddress, writeHistory } from "./address.js";
@@ -60,7 +60,7 @@ function search(text) {
   if (query) change({ session: [...state.session, query] });
 }
 
-/** Takes up what stands in the field for earlier sessions, if that is new. */
+/** Uses the text in the field for earlier sessions, if it changed. */
 function useHistory() {
   const history = readHistory(at("history").value);
   if (writeHistory(history) === writeHistory(state.history)) return;
@@ -68,7 +68,7 @@ function useHistory() {
   announce(history.length === 1 ? "1 earlier session" : `${history.length} earlier sessions`);
 }
 
-/** How much each query mattered for a suggestion; null if that is unknown. */
+/** Shows how much each query mattered for a suggestion; null if unknown. */
 function light(shares, suggestion) {
   sessionList.light(shares);
   at("shading").textContent = shares ? `Percentages: how much each query mattered for “${suggestion}”.` : "";
@@ -101,7 +101,7 @@ function listen() {
     at("query").focus();
     announce("The session is empty");
   });
-  at("history").addEventListener("change", useHistory); // when it is left
+  at("history").addEventListener("change", useHistory); // when it loses the focus
   at("use-history").addEventListener("click", useHistory);
   at("keep-session").addEventListener("click", () => {
     change({ session: [], history: [...state.history, state.session] });
@@ -114,7 +114,7 @@ function listen() {
   });
 }
 
-/** A list per bundle. Where the service has two, they stand side by side. */
+/** One list per bundle; two bundles are shown side by side. */
 async function start() {
   const ready = await service.get("readyz");
   const names = ready.bundles.map(({ name }) => name);
@@ -135,7 +135,7 @@ async function startSamples() {
   showSamples(at("samples"), samples, ({ session, history }) => change({ session, history }));
 }
 
-/** The start is tried again like any request: a page opened too early heals by itself. */
+/** The start is retried like any request, so a page opened too early recovers by itself. */
 async function startOrSay() {
   startNotice.waiting();
   try {

@@ -1,11 +1,11 @@
-/** Sessions to click, as the bundle has them. */
+/** Sample sessions of the bundle, to click. */
 
 import { element } from "./elements.js";
 
 /**
  * @param {HTMLUListElement} list
  * @param {object[]} samples [{session, history}]
- * @param {function(object)} chosen
+ * @param {function(object)} chosen called with the chosen sample
  */
 export function showSamples(list, samples, chosen) {
   list.replaceChildren(

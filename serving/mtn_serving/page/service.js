@@ -1,14 +1,14 @@
 /**
- * The service's answers, or a `ServiceError` in words that a person can use.
+ * The client of the service. Failures are a `ServiceError` with a message for the person.
  */
 
-const PATIENCE = 15; // seconds until a request is given up
+const PATIENCE = 15; // seconds until a request times out
 
 /**
  * Why there is no answer.
  *
- * retryAfter: seconds after which the service wants to be asked again; null if it named none
- * needsKey: whether the service wants an API key, or another one
+ * retryAfter: seconds until the next attempt, as requested by the service; null if not given
+ * needsKey: whether the API key is missing or wrong
  */
 export class ServiceError extends Error {
   constructor(message, { retryAfter = null, needsKey = false } = {}) {
@@ -23,35 +23,35 @@ export class Service {
   #key;
 
   /**
-   * @param {string|URL} base where the service is; ends in a slash
-   * @param {function(): ?string} key gives the API key; null where none is known
+   * @param {string|URL} base URL of the service; ends with a slash
+   * @param {function(): ?string} key returns the API key; null if there is none
    */
   constructor(base, key = () => null) {
     this.#base = base;
     this.#key = key;
   }
 
-  /** The next queries. @param {object} request {session, history, n, bundle?} */
+  /** Suggestions. @param {object} request {session, history, n, bundle?} */
   suggest(request, signal) {
     return this.#post("v1/suggest", request, signal);
   }
 
-  /** What is being typed. @param {object} request {session, history, prefix, n, bundle?} */
+  /** Completions. @param {object} request {session, history, prefix, n, bundle?} */
   complete(request, signal) {
     return this.#post("v1/complete", request, signal);
   }
 
-  /** Why a suggestion. @param {object} request {session, history, suggestion, bundle?} */
+  /** An explanation. @param {object} request {session, history, suggestion, bundle?} */
   explain(request, signal) {
     return this.#post("v1/explain", request, signal);
   }
 
-  /** What was shown, chosen and searched for; also while the page is being left. */
+  /** Sends events: what was shown, chosen and searched for. Works while the page is being left. */
   tell(events) {
     return this.#post("v1/events", { events }, null, { keepalive: true });
   }
 
-  /** A file or a fact of the service. */
+  /** The JSON at a path of the service. */
   get(path, signal) {
     return this.#ask(path, { headers: {} }, signal);
   }
@@ -94,10 +94,10 @@ async function refusal(response) {
   return new ServiceError(await detailOf(response));
 }
 
-/** What the service says of a request that it refuses: a text, or a list of what is wrong. */
+/** Why the service refused a request: its detail is a text or a list of errors. */
 async function detailOf(response) {
   const unknown = `The service refused the request (status ${response.status}).`;
-  const body = await response.json().catch(() => null); // a proxy's page, not the service's answer
+  const body = await response.json().catch(() => null); // not JSON: a proxy's page
   const detail = body?.detail;
   if (typeof detail === "string") return detail;
   return Array.isArray(detail) ? detail.map((each) => each.msg).join("; ") : unknown;

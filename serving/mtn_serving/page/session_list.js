@@ -1,6 +1,6 @@
 /**
- * The queries of the session, oldest first. Each can be removed, and moved by buttons, by Alt and the
- * arrows, or with the mouse. Each lights up by how much it mattered for a suggestion.
+ * The queries of the session, oldest first. Each can be removed, or moved with buttons, Alt and the
+ * arrow keys, or the mouse. Each lights up by how much it mattered for a suggestion.
  */
 
 import { element, percent, unseen } from "./elements.js";
@@ -9,11 +9,11 @@ export class SessionList {
   #list;
   #changed;
   #queries = [];
-  #dragged = -1; // place of the query that is being moved with the mouse
+  #dragged = -1; // place of the query being moved with the mouse
 
   /**
    * @param {HTMLOListElement} list
-   * @param {function(string[], string)} changed the new session, and what was done, in words
+   * @param {function(string[], string)} changed called with the new session and a description
    */
   constructor(list, changed) {
     this.#list = list;
@@ -33,7 +33,7 @@ export class SessionList {
     if (focused !== null) this.#focus(focused.place, focused.action);
   }
 
-  /** @param {?number[]} shares how much each query mattered, from 0 to 1; null if that is unknown */
+  /** @param {?number[]} shares how much each query mattered, from 0 to 1; null if unknown */
   light(shares) {
     for (const [place, item] of [...this.#list.children].entries()) {
       const share = shares?.[place] ?? 0;

@@ -1,4 +1,4 @@
-/** What the names of sources mean to somebody who never read the documentation. */
+/** The names of sources, for people who have not read the documentation. */
 
 const WORDS = {
   history: "you asked it before",
@@ -6,13 +6,13 @@ const WORDS = {
   beam: "written by the model",
   edits: "a change of your query",
   session: "from this session",
-  // of completions only
+  // for completions only
   popular: "people ask it often",
   words: "words that go together",
   corrected: "spelling corrected",
 };
 
-/** In a few words; a name that is not known here is shown as it is. */
+/** A source in a few words; an unknown name is shown as it is. */
 export function inWords(source) {
   return WORDS[source] ?? source;
 }

@@ -1,5 +1,5 @@
 /**
- * The next queries that one bundle suggests for the session.
+ * The list of one bundle's suggestions for the session.
  */
 
 import { element } from "./elements.js";
@@ -8,7 +8,7 @@ import { Latest, SUPERSEDED } from "./latest.js";
 import { Notice } from "./notice.js";
 import { suggestionRow } from "./suggestion_row.js";
 
-const LENGTH = 8; // suggestions in a list
+const LENGTH = 8; // suggestions per list
 
 export class SuggestionList {
   #service;
@@ -23,14 +23,14 @@ export class SuggestionList {
   #notice;
 
   /**
-   * @param {HTMLElement} place is given the list
+   * @param {HTMLElement} place parent of the list
    * @param {Service} service
-   * @param {?string} bundle its name; null where the service has one only
+   * @param {?string} bundle its name; null if the service has only one
    * @param {object} page
-   *   choose(suggestion): it was chosen
-   *   light(shares, text): how much each query mattered for a suggestion; null if that is unknown
-   *   notLit(error): there was no answer to that
-   *   announce(text): says it to screen readers
+   *   choose(suggestion): called when a suggestion is chosen
+   *   light(shares, text): shows how much each query mattered for a suggestion; null if unknown
+   *   notLit(error): called if that request failed
+   *   announce(text): announces it to screen readers
    *   lights: whether the queries light up for the first suggestion of this list
    */
   constructor(place, service, bundle, page) {
@@ -51,7 +51,7 @@ export class SuggestionList {
     );
   }
 
-  /** Asks for the list of another session. @param {object} state {session, history} */
+  /** Requests and shows the list of a session. @param {object} state {session, history} */
   async ask(state) {
     this.#state = state;
     this.#lighting.cancel();
@@ -100,11 +100,11 @@ export class SuggestionList {
     if (best === undefined) this.#rows.append(element("li", { class: "hint" }, NOTHING));
     this.#facts.textContent = factsOf(answer, roundTrip);
     this.#page.announce(`${suggestions.length} next queries`);
-    const several = this.#state.session.length > 1; // one query alone matters in any case
+    const several = this.#state.session.length > 1; // a single query always matters
     if (this.#page.lights && several && best !== undefined) this.#light(suggestions[0]);
   }
 
-  /** The focus goes to the title of the new list: the box would open the keyboard of a phone. */
+  /** Focuses the title of the new list: focusing the box would open the keyboard on phones. */
   #choose(suggestion) {
     this.#page.choose(suggestion);
     this.#title.focus({ preventScroll: true });
@@ -115,7 +115,7 @@ export class SuggestionList {
     return this.#explain(suggestion);
   }
 
-  /** Why a suggestion; the queries light up for it, unless the session is another by then. */
+  /** Explains a suggestion and lights up the queries, unless the session has changed. */
   async #explain(suggestion, signal) {
     const state = this.#state;
     const request = this.#request({ suggestion: suggestion.query });
@@ -126,7 +126,7 @@ export class SuggestionList {
     return explanation;
   }
 
-  /** Until somebody asks why, the queries light up for the first suggestion. */
+  /** Lights up the queries for a suggestion; without an explicit "Why?", the first one. */
   async #light(suggestion) {
     try {
       await this.#lighting.run((signal) => this.#explain(suggestion, signal));
@@ -139,7 +139,7 @@ export class SuggestionList {
 const NOTHING = "Nothing to suggest for this session.";
 const DEGRADED = { deadline: "the model was too slow", error: "the model failed" };
 
-/** How long the answer took here and there, and whether it is the whole one. */
+/** The time in the service, the round-trip time, and whether the answer is degraded. */
 function factsOf({ milliseconds, degraded, reason }, roundTrip) {
   const time = `${inShort(milliseconds)} ms · ${inShort(roundTrip)} ms round trip`;
   return degraded ? `${time} · from counts alone, ${DEGRADED[reason]}` : time;

@@ -1,5 +1,5 @@
 /**
- * One suggestion: its text to click, its score as a bar, where it came from, and on demand why.
+ * One suggestion: its text to click, its score as a bar, its source, and an explanation on demand.
  */
 
 import { bar, element, percent, unseen } from "./elements.js";
@@ -7,13 +7,13 @@ import { explanation } from "./explanation.js";
 import { Notice } from "./notice.js";
 import { inWords } from "./sources.js";
 
-const ONLY_A_PLACE = "in turn"; // the rule of lists without a ranker: their scores only count down
+const ONLY_A_PLACE = "in turn"; // the rule of lists without a ranker: scores only count down
 
 /**
  * @param {object} suggestion {text, score, source, rule}
  * @param {number} best the highest score of the list
  * @param {object} list
- *   choose(): it was chosen
+ *   choose(): called when it is chosen
  *   explain(): Promise of its explanation
  */
 export function suggestionRow(suggestion, best, { choose, explain }) {
@@ -57,7 +57,7 @@ function toggle(button, why, explain) {
   fill(line, notice, explain);
 }
 
-/** @param {HTMLElement} line where the notice stands; gone when somebody closed the answer */
+/** @param {HTMLElement} line of the notice; disconnected if the explanation was closed */
 async function fill(line, notice, explain) {
   notice.waiting();
   try {

@@ -1,14 +1,14 @@
 /**
- * Completions and next queries on somebody else's search field:
+ * Completions and suggestions for the search field of another site:
  *
  *   <script type="module" src="https://HOST/widget.js"></script>
  *   <input name="q" data-mtn-suggest="https://HOST">
  *
- * What is typed is completed. A click into the empty field, or the arrow down, offers the next
- * queries. What is searched for, by a submitted form or a chosen suggestion, joins the session. When
- * the service does not answer, the field is a field as before.
+ * Typed text is completed. A click into the empty field, or the down arrow, shows suggestions. A
+ * submitted form or a chosen suggestion adds its query to the session. If the service does not
+ * answer, the field works as before.
  *
- * With data-mtn-events, the service is told what was shown, chosen and searched for.
+ * With data-mtn-events, the service records what was shown, chosen and searched for.
  */
 
 import { Combobox } from "./combobox.js";
@@ -19,13 +19,13 @@ import { STYLE } from "./widget_style.js";
 
 const HOST = "data-mtn-suggest";
 const EVENTS = "data-mtn-events";
-const LENGTH = 8; // suggestions in a list
+const LENGTH = 8; // suggestions per list
 const DISTANCE = 4; // px between field and list
 
-const sheet = new CSSStyleSheet(); // which a strict Content-Security-Policy of the site allows
+const sheet = new CSSStyleSheet(); // allowed by a strict Content-Security-Policy of the site
 sheet.replaceSync(STYLE);
 
-/** A field with its list. For those that are made after the page was loaded: `new Widget(input)`. */
+/** A field with its list. For a field created after page load, call `new Widget(input)`. */
 export class Widget {
   #input;
   #list = element("div", { class: "mtn-suggest", "aria-label": "Suggestions", popover: "manual" });
@@ -92,7 +92,7 @@ export class Widget {
     this.#list.style.setProperty("width", `${width}px`);
   }
 
-  /** As if the person had typed it and pressed Enter: scripts of the site hear of it. */
+  /** As if the person had typed the text and pressed Enter: the site's scripts get the events. */
   #choose(text, place) {
     const input = this.#input;
     const event_attributes = { position: { ordinal: place + 1 } };
@@ -115,7 +115,7 @@ export class Widget {
   }
 }
 
-/** The site goes on without suggestions; its people need not know, its makers may. */
+/** The site works without suggestions: warn its developers, not its visitors. */
 function warn(error) {
   if (error !== null) console.warn(`Suggestions: ${error.message}`);
 }

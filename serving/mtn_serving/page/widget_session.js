@@ -1,13 +1,13 @@
 /**
- * The session of the widget, kept by the browser until its tab is closed. As everywhere in the
+ * The session of the widget, kept by the browser until the tab is closed. As everywhere in the
  * project, half an hour without a query ends a session.
  */
 
 const NAME = "mtn-session";
 const GAP = 30 * 60 * 1000; // ms
-const MAX_QUERIES = 50; // as many as the service takes
+const MAX_QUERIES = 50; // the service's limit
 
-/** The one in progress, or a new one. @returns {{id: string, queries: string[]}} */
+/** The session in progress, or a new one. @returns {{id: string, queries: string[]}} */
 export function readSession(now = Date.now()) {
   const kept = JSON.parse(sessionStorage.getItem(NAME));
   if (kept !== null && now - kept.at < GAP) return kept;
@@ -17,9 +17,9 @@ export function readSession(now = Date.now()) {
 }
 
 /**
- * Somebody searched for it. Twice in a row, as by the reload of a page, it counts once.
+ * Adds a query to the session, unless it repeats the last one, as after a page reload.
  *
- * @returns {boolean} whether it is new
+ * @returns {boolean} whether it was added
  */
 export function addQuery(text, now = Date.now()) {
   const query = text.trim();
@@ -30,7 +30,7 @@ export function addQuery(text, now = Date.now()) {
   return true;
 }
 
-/** 128 random bits; `crypto.randomUUID` is not there on sites without https. */
+/** 128 random bits; `crypto.randomUUID` is missing on sites without https. */
 function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

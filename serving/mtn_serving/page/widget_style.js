@@ -1,7 +1,7 @@
 /**
- * The look of the widget's list. It stands in the site's own document, because a screen reader finds
- * the options of a field only there; so nothing here applies to anything else, and `all` keeps the
- * site's rules out. A site may set the colours: .mtn-suggest { --mtn-accent: … }.
+ * The style of the widget's list. The list is in the site's own document, because screen readers
+ * find the options of a field only there. So every rule here applies only to the widget, and `all`
+ * keeps the site's rules out. A site may set the colours: .mtn-suggest { --mtn-accent: … }.
  */
 
 export const STYLE = `
