@@ -1,4 +1,4 @@
-"""What is never shown, and never answered."""
+"""Queries that are never shown and never answered."""
 
 from typing import Counter
 
@@ -28,7 +28,7 @@ def candidates(*texts):
 )
 @pytest.mark.parametrize("rules", [DisplayRules(), DisplayRules(explicit=(), personal_data=True)])
 def test_never_shown_and_never_answered(query, rules):
-    """Whatever is allowed, and though it is the person's own query."""
+    """Whatever the rules allow, and even for the person's own query."""
     display = DisplayFilter(rules)
     assert not display.shown(candidates(query, "maps"), OwnText(["news", query]))
     held_back: Counter[str] = Counter()
@@ -50,6 +50,6 @@ def test_never_shown_and_never_answered(query, rules):
         "baby shower",
     ],
 )
-def test_other_queries_of_children(query):
+def test_harmless_queries_with_similar_words(query):
     rules = DisplayRules(explicit=())
     assert DisplayFilter(rules).shown(candidates(query), OwnText(["news"]))

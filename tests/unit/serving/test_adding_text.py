@@ -1,4 +1,4 @@
-"""`mtn-count-next --add`: the same table as if all text had been counted at once."""
+"""`mtn-count-next --add` makes the same table as counting all text at once."""
 
 import shutil
 import signal
@@ -58,7 +58,7 @@ def content(folder):
     st.booleans(),
     st.dictionaries(st.sampled_from(["a", "a b"]), st.sampled_from(["A!", "a-b"])),
 )
-def test_whatever_the_days_the_table_is_the_same(days, min_users, has_users, forms):
+def test_adding_day_by_day_equals_counting_at_once(days, min_users, has_users, forms):
     min_users = min_users if has_users else 1
     grown = counted(days[0], has_users, forms)
     for day in days[1:]:
@@ -81,14 +81,14 @@ def test_whatever_the_days_the_table_is_the_same(days, min_users, has_users, for
     assert table.users.tolist() == by_hand.users.tolist()
 
 
-def test_a_person_of_both_days_is_one_person():
+def test_a_person_on_both_days_counts_once():
     first, second = counted([(7, ["a", "b"])]), counted([(7, ["a", "b"]), (9, ["c", "b"])])
     table = table_of(joined([first, second]))
     assert dict(zip(table.queries, table.users.tolist())) == {"a": 1, "b": 2, "c": 1}
     assert table.asked.tolist() == [2, 3, 1] and table.facts["users"] == 2
 
 
-def test_a_query_of_too_few_people_is_in_the_table_once_enough_asked_it():
+def test_a_query_enters_the_table_when_enough_people_asked_it():
     first = counted([(1, ["a", "rare"]), (2, ["a", "b"]), (1, ["a", "b"])])
     assert table_of(first, 2).suggest(["a"], 9) == [("b", 1.0)]
     second = counted([(2, ["x", "rare"])])
@@ -97,13 +97,13 @@ def test_a_query_of_too_few_people_is_in_the_table_once_enough_asked_it():
     assert not found.was_left_out("rare") and found.was_left_out("x")
 
 
-def test_later_forms_have_the_last_word():
+def test_later_forms_win():
     parts = [counted([(1, ["a", "b"])], forms={"a": form, "z": "Z"}) for form in ("A", "a!")]
     assert joined(parts).forms == {"a": "a!"}
 
 
 def test_ageing_by_hand():
-    """Four times `b` at 0.5 each are 2; once `c` at 0.5 is 1 (rounded up), at 0.25 nothing."""
+    """`b` four times at 0.5 counts 2; `c` once at 0.5 counts 1 (rounded up), at 0.25 it is 0."""
     old = counted([(1, ["a", "b"])] * 4 + [(2, ["a", "c"])])
     new = counted([(3, ["a", "d"])])
     once = joined([old.aged(0.5), new])
@@ -116,7 +116,7 @@ def test_ageing_by_hand():
     assert twice.was_left_out("c")
 
 
-def test_what_counts_hardly_anything_is_forgotten_and_so_is_who_asked_it():
+def test_events_with_tiny_counts_are_dropped_with_their_people():
     old = counted([(1, ["a", "b"]), (2, ["c", "d"]), (2, ["c", "d"])])
     aged = old.aged(0.009)
     assert aged.queries == ["c", "d"] and aged.people.tolist() == [2]
@@ -172,7 +172,7 @@ def test_the_same_bytes_as_all_at_once(days):
     assert content(days / "table") == content(days / "once")
     assert content(days / "table.state") == content(days / "once.state")
     table = NextQueries.open(days / "table", verify=True)
-    # Ann, Bob, Cy and Dee asked `a`; Ann and Bob `b`, though with other numbers on Tuesday.
+    # Ann, Bob, Cy and Dee asked `a`; Ann and Bob asked `b`, with other numbers on Tuesday.
     assert dict(zip(table.queries, table.users.tolist()))["a"] == 4
     assert dict(zip(table.queries, table.users.tolist()))["b"] == 2
     assert table.facts["users"] == 4 and table.facts["texts"] == 3
@@ -198,13 +198,13 @@ def test_decay(days, capsys):
     count_first(days, "--min-users", "1")
     main([*add(days, "tuesday"), "--to", f"{days}/table", "--decay", "0.4"])
     table = NextQueries.open(days / "table")
-    # `a` after `x` was asked once: 0.4 of it is nothing. `b` twice and once more: 0.8 + 1.
+    # `a` after `x`: 0.4, rounded to 0. `b` after `a`: 2 * 0.4 + 1 = 1.8.
     assert table.suggest(["x"], 9) == []
     assert dict(table.suggest(["a"], 9)) == {"b": pytest.approx(2 / 3), "d": pytest.approx(1 / 3)}
     assert "queries of long ago left out" in capsys.readouterr().err
 
 
-def test_serving_needs_no_state_and_it_is_for_the_owner_only(days):
+def test_serving_needs_no_state_and_only_the_owner_can_read_it(days):
     count_first(days, "--min-users", "1")
     state = state_folder(days / "table")
     assert state == days / "table.state" and state.stat().st_mode & 0o077 == 0
@@ -214,7 +214,7 @@ def test_serving_needs_no_state_and_it_is_for_the_owner_only(days):
         main([*add(days, "tuesday"), "--to", f"{days}/table"])
 
 
-def test_a_table_without_state_deletes_that_of_an_older_one(days, capsys):
+def test_a_table_without_state_deletes_the_older_state(days, capsys):
     count_first(days)
     main([*train(days, "monday"), "--output", f"{days}/table"])
     assert not (days / "table.state").exists()
@@ -223,7 +223,7 @@ def test_a_table_without_state_deletes_that_of_an_older_one(days, capsys):
         main([*add(days, "tuesday"), "--to", f"{days}/table"])
 
 
-def test_files_of_others_beside_a_state_stay(days):
+def test_other_files_beside_a_state_stay(days):
     count_first(days)
     (days / "table.state" / "thesis.txt").write_text("ten years")
     main([*train(days, "tuesday"), "--output", f"{days}/table"])
@@ -269,7 +269,7 @@ def damaged_state(days):
         (damaged_state, r"followed_times\.npy: damaged .*; run mtn-count-next again"),
     ],
 )
-def test_what_does_not_belong_together_is_refused(days, change, message):
+def test_incompatible_or_damaged_text_is_refused(days, change, message):
     count_first(days)
     change(days)
     before = content(days / "table")
@@ -287,7 +287,7 @@ def test_the_same_text_twice_is_refused(days):
         main([*train(days, "tuesday", "tuesday"), "--output", f"{days}/other"])
 
 
-def test_two_runs_at_once(days):
+def test_two_simultaneous_runs_are_refused(days):
     count_first(days)
     with locked(days / "table.state"), pytest.raises(InputError, match="another run is adding"):
         main([*add(days, "tuesday"), "--to", f"{days}/table"])
@@ -307,7 +307,7 @@ def test_two_runs_at_once(days):
         "--add x --to y --decay 1.1",
     ],
 )
-def test_flags_that_do_not_go_together(flags, capsys):
+def test_conflicting_flags(flags, capsys):
     with pytest.raises(SystemExit):
         main(flags.split())
     assert "error:" in capsys.readouterr().err
@@ -341,7 +341,8 @@ main(sys.argv[2:])
 
 @pytest.mark.parametrize("moment", ["0", "5", "14", "30", "removing"])
 def test_killed_at_any_moment(days, moment):
-    """In the state, between state and table, in the table, before the old state is removed."""
+    """While writing the state, between state and table, while writing the table, before the old
+    state is removed."""
     count_first(days)
     old = content(days / "table")
     command = [*add(days, "tuesday"), "--to", f"{days}/table"]
@@ -371,7 +372,7 @@ def test_a_table_that_cannot_be_written_leaves_its_state(days, monkeypatch):
     assert {name: content(days / name) for name in before} == before
 
 
-def test_a_key_is_of_all_that_was_counted():
+def test_a_key_depends_on_all_content():
     first, second = counted([(1, ["a", "b"])]), counted([(2, ["a", "b"])])
     keys = {
         State(*fields).key

@@ -1,4 +1,4 @@
-"""A bundle: written whole, refused when damaged or when parts do not belong together."""
+"""A bundle is written atomically, and refused if damaged or if its parts do not fit together."""
 
 import json
 import random
@@ -34,7 +34,7 @@ SESSIONS = [["x"], ["x y"], ["a", "x"], ["z", "x y", "b"]]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A folder with counts, a ranker, a text and a bundle: to be read only."""
+    """A folder with counts, a ranker, a text and a bundle; do not change it."""
     folder = tmp_path_factory.mktemp("made")
     TABLE.save(folder / "counts")
     fitted_example().ranker.save(folder / "ranker")
@@ -47,7 +47,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def bundle(made, tmp_path):
-    """A copy to be changed."""
+    """A copy that tests may change."""
     return shutil.copytree(made / "bundle", tmp_path / "bundle")
 
 
@@ -65,10 +65,10 @@ def refused(message, run):
     assert "\n" not in str(error.value)
 
 
-# --- what is in it --------------------------------------------------------------------------------
+# --- content --------------------------------------------------------------------------------------
 
 
-def test_it_suggests_what_its_parts_suggest(made):
+def test_a_bundle_gives_the_same_lists_as_its_parts(made):
     of_parts = Suggester.load(counts=made / "counts", ranker=made / "ranker")
     of_bundle = Suggester.load(made / "bundle")
     expected = of_parts.suggest_many(SESSIONS)
@@ -86,7 +86,7 @@ def test_equal_parts_make_equal_bundles(made, tmp_path):
     assert content(tmp_path / "bundle") == content(made / "bundle")
 
 
-def test_the_manifest_knows_every_file(made):
+def test_the_manifest_lists_every_file(made):
     opened = Bundle.open(made / "bundle")
     files = content(made / "bundle")
     assert set(files) == {"manifest.json", *opened.manifest["files"]}
@@ -101,7 +101,7 @@ def test_the_manifest_knows_every_file(made):
     assert 'Suggester.load("bundle")' in card and "- queries: " in card
 
 
-def test_nothing_heavy_is_imported(made):
+def test_no_heavy_library_is_imported(made):
     program = (
         "import sys; from mtn_serving import Suggester;"
         f"found = Suggester.load('{made}/bundle').suggest(['x'], n=1);"
@@ -146,21 +146,21 @@ def test_every_damaged_file_is_refused(made, bundle):
         ("{", "not JSON"),
     ],
 )
-def test_other_manifests(bundle, text, message):
+def test_foreign_manifests(bundle, text, message):
     (bundle / "manifest.json").write_text(text)
     refused(message, lambda: Bundle.open(bundle))
 
 
-def test_no_bundle_at_all(tmp_path):
+def test_a_folder_without_a_bundle(tmp_path):
     refused("no bundle: it has no manifest.json", lambda: Suggester.load(tmp_path))
     refused("a bundle has a model, counts and rankers of its own; give the bundle alone",
             lambda: Suggester.load(tmp_path, counts=tmp_path))  # fmt: skip
 
 
-# --- parts that do not belong together ------------------------------------------------------------
+# --- parts that do not fit together ---------------------------------------------------------------
 
 
-def test_a_ranker_of_other_parts(made, tmp_path):
+def test_a_ranker_fitted_with_other_parts(made, tmp_path):
     fitted = fitted_example().ranker
     other = conditions_of(True, True, text=fitted.conditions.text)
     Ranker(fitted.learner, fitted.calibration, other, fitted.facts).save(tmp_path / "ranker")
@@ -169,7 +169,7 @@ def test_a_ranker_of_other_parts(made, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["ranker"]
 
 
-def test_a_ranker_of_other_text(made, tmp_path):
+def test_a_ranker_fitted_on_other_text(made, tmp_path):
     table_of([["x", "b"]] * 3, text=TextSettings()).save(tmp_path / "counts")
     flags = f"--counts {tmp_path}/counts --ranker {made}/ranker --output {tmp_path}/bundle"
     message = r"^ranker/header.json: its text was prepared with .*, but that of next-queries/header"
@@ -177,8 +177,8 @@ def test_a_ranker_of_other_text(made, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["counts"]
 
 
-def test_how_many_words_of_the_counts_a_model_knows():
-    """Of `red car` asked 3 times and `tea` once, it does not know `car`: 4 of 7 words."""
+def test_the_share_of_words_of_the_counts_known_to_a_model():
+    """`red car` is asked 3 times, `tea` once; the model lacks `car`, so it knows 4 of 7 words."""
 
     class KnowsRedAndTea:
         def sources(self, sessions):
@@ -198,14 +198,14 @@ def test_how_many_words_of_the_counts_a_model_knows():
     assert known_words(SimpleNamespace(table=None, trained=KnowsRedAndTea())) is None
 
 
-def test_counts_of_another_log_are_warned_of(capsys):
+def test_counts_of_another_log_give_a_warning(capsys):
     for known, warned in ((0.39, True), (0.5, False), (None, False)):
         facts = {} if known is None else {"words_known_to_model": known}
         say_what_is_odd({"next-queries": facts})
         assert ("the model knows 39 %" in capsys.readouterr().err) is warned
 
 
-def test_where_something_else_is(made, bundle, tmp_path):
+def test_other_files_are_not_overwritten(made, bundle, tmp_path):
     flags = f"--counts {made}/counts --output {tmp_path}"
     refused("something else is there already, no bundle", lambda: export(flags.split()))
     (bundle / "rules/thesis.txt").write_text("somebody's")
@@ -232,14 +232,14 @@ def test_rules_are_changed_without_a_new_export(made, bundle, tmp_path):
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {"manifest.json", "README.md", "rules/rules.json", "rules/block_list.txt"}
     assert texts(bundle)[0] == "b" and Bundle.open(bundle).rules().min_users == 2
-    export(["--update", str(bundle), "--min-users", "1"])  # the rest stays
+    export(["--update", str(bundle), "--min-users", "1"])  # other rules stay
     assert Bundle.open(bundle).rules().block_list == ("a",)
     export(["--update", str(bundle), "--default-rules"])
     assert content(bundle) == before
     assert Bundle.open(made / "bundle").rules().block_list == DEFAULT.block_list
 
 
-def test_an_update_of_nothing_is_refused(bundle, capsys):
+def test_an_empty_update_is_refused(bundle, capsys):
     before = content(bundle)
     with pytest.raises(SystemExit):
         export(["--update", str(bundle)])
@@ -247,7 +247,7 @@ def test_an_update_of_nothing_is_refused(bundle, capsys):
 
 
 def test_the_card_says_whether_people_or_times_are_counted(made, tmp_path):
-    """`TABLE` knows no users; a threshold then holds for times."""
+    """`TABLE` has no users, so the threshold applies to times."""
     counted = table_of([["x", "a"]] * 3, users=[1, 2, 3], text=TABLE.text_settings)
     counted.save(tmp_path / "counts")
     export(f"--counts {tmp_path}/counts --output {tmp_path}/bundle --min-users 2".split())
@@ -256,7 +256,7 @@ def test_the_card_says_whether_people_or_times_are_counted(made, tmp_path):
         assert f"at least `min users` {word}" in (folder / "README.md").read_text(encoding="utf-8")
 
 
-def test_rules_given_when_it_is_loaded(bundle, tmp_path):
+def test_rules_can_be_replaced_on_loading(bundle, tmp_path):
     (tmp_path / "blocked").write_text("b\n")
     export(f"--update {bundle} --block-list {tmp_path}/blocked --min-users 3".split())
     assert "b" not in texts(bundle)
@@ -265,7 +265,7 @@ def test_rules_given_when_it_is_loaded(bundle, tmp_path):
     assert given.block_list == ("a",) and given.min_users == 3
 
 
-def test_counts_are_swapped(bundle, tmp_path):
+def test_an_update_replaces_the_counts(bundle, tmp_path):
     before = content(bundle)
     table_of([["x", "c"]] * 9 + [["x", "b"]] * 3, text=TABLE.text_settings).save(tmp_path / "new")
     export(["--update", str(bundle), "--counts", str(tmp_path / "new")])
@@ -333,8 +333,8 @@ def test_samples_that_are_no_sessions(bundle, tmp_path):
 # --- scores ---------------------------------------------------------------------------------------
 
 
-def test_scores_are_those_of_the_lists(made, tmp_path, capsys):
-    """`a` after `x` is right, `x` after `x y` too, `b` after `x` comes second: 2 of 3."""
+def test_scores_of_the_lists(made, tmp_path, capsys):
+    """`a` after `x` and `x` after `x y` are right, `b` after `x` is second: 2 of 3."""
     flags = f"--counts {made}/counts --ranker {made}/ranker --test {made}/test"
     export(f"{flags} --output {tmp_path}/bundle".split())
     scores = Bundle.open(tmp_path / "bundle").manifest["scores"]
@@ -348,8 +348,8 @@ def test_scores_are_those_of_the_lists(made, tmp_path, capsys):
     assert "scores" not in Bundle.open(tmp_path / "bundle").manifest
 
 
-def test_two_are_compared(made, bundle, tmp_path, capsys):
-    """Without `a`, one of three first suggestions is right no more."""
+def test_two_bundles_are_compared(made, bundle, tmp_path, capsys):
+    """Blocking `a` loses one of three hits."""
     (tmp_path / "blocked").write_text("a\n")
     export(f"--update {bundle} --block-list {tmp_path}/blocked".split())
     bundle_command(["compare", str(made / "bundle"), str(bundle), "--test", str(made / "test")])
@@ -359,7 +359,7 @@ def test_two_are_compared(made, bundle, tmp_path, capsys):
     assert "| hit@10 | 100.00 | 66.67 | -33.33 |" in printed
 
 
-def test_shown_and_verified(made, capsys):
+def test_show_and_verify(made, capsys):
     bundle_command(["show", str(made / "bundle"), "--json"])
     manifest = json.loads(capsys.readouterr().out)
     assert manifest == json.loads((made / "bundle/manifest.json").read_text(encoding="utf-8"))
@@ -374,11 +374,11 @@ def test_losses_are_shares_of_the_figure():
     assert losses(exact, rounded) == {"exact": 2.0, "mrr@10": -5.0, "bleu": 0.0}
 
 
-# --- what it was trained on -----------------------------------------------------------------------
+# --- training data --------------------------------------------------------------------------------
 
 
 def test_numbers_of_binarised_data(tmp_path):
-    """As fairseq's index of a file begins: a magic word, version 1, uint16, how many, lengths."""
+    """fairseq's index file begins with magic bytes, version 1, type uint16, count and lengths."""
     for side, lengths in {"session": [3, 4], "next": [2, 2]}.items():
         start = b"MMIDIDX\x00\x00" + (1).to_bytes(8, "little") + b"\x08"
         sizes = np.array(lengths, "<i4").tobytes() + np.zeros(2, "<i8").tobytes()
@@ -404,7 +404,7 @@ def test_numbers_of_binarised_data(tmp_path):
         ("--update a --checkpoint b --data c", "--update leaves the model as it is"),
     ],
 )
-def test_flags_that_do_not_go_together(flags, message, capsys):
+def test_conflicting_flags(flags, message, capsys):
     with pytest.raises(SystemExit):
         export(flags.split())
     assert message in capsys.readouterr().err
@@ -419,6 +419,6 @@ def test_flags_that_do_not_go_together(flags, message, capsys):
         (("model",), False),
     ],
 )
-def test_a_model_behind_counts_is_reported(parts, warned, capsys):
+def test_a_missing_ranker_is_reported(parts, warned, capsys):
     say_order(parts)
     assert ("no ranker" in capsys.readouterr().err) == warned

@@ -1,4 +1,4 @@
-"""Every candidate scored in one pass: as if each were scored alone."""
+"""All candidates scored in one pass get the same scores as one by one."""
 
 import random
 
@@ -40,7 +40,7 @@ def cases(seed):
 
 
 @models
-def test_all_at_once_is_each_alone(name):
+def test_all_at_once_equal_one_by_one(name):
     model = trained(name)
     sessions, candidates = cases(seed=3)
     found = score_candidates(model, sessions, candidates)
@@ -54,8 +54,8 @@ def test_all_at_once_is_each_alone(name):
 
 
 @models
-def test_in_parts_as_in_one(name, monkeypatch):
-    """Where tokens times words would be more than memory has."""
+def test_scoring_in_parts_equals_scoring_at_once(name, monkeypatch):
+    """Parts limit the memory for tokens x words."""
     model = trained(name)
     sessions, candidates = cases(seed=3)
     whole = score_candidates(model, sessions, candidates)
@@ -65,7 +65,7 @@ def test_in_parts_as_in_one(name, monkeypatch):
         assert one.tokens.tolist() == other.tokens.tolist()
 
 
-def test_parts_are_all_targets_once():
+def test_parts_cover_each_target_once():
     assert list(_parts(np.array([3, 4, 1, 9, 2, 2]), 7)) == [
         slice(0, 2),
         slice(2, 3),
@@ -75,7 +75,7 @@ def test_parts_are_all_targets_once():
 
 
 @models
-def test_it_is_what_score_reference_gives(name):
+def test_scores_equal_score_reference(name):
     """fairseq's own scorer, one session and one candidate at a time."""
     model = trained(name)
     sessions, candidates = cases(seed=4)
@@ -93,7 +93,7 @@ def test_it_is_what_score_reference_gives(name):
 
 
 @pytest.mark.parametrize("name", ["2-level", "last-query", "hlstm", "copying"])
-def test_repeating_the_sources_gives_the_same(name, monkeypatch):
+def test_repeated_sources_give_the_same_scores(name, monkeypatch):
     model = trained(name)
     sessions, candidates = cases(seed=5)
     once = score_candidates(model, sessions, candidates)
@@ -103,7 +103,7 @@ def test_repeating_the_sources_gives_the_same(name, monkeypatch):
         np.testing.assert_allclose(one.log_probability, other.log_probability, rtol=1e-5)
 
 
-def test_nothing_is_dropped_out_and_the_model_stays_as_it_was():
+def test_no_dropout_and_the_model_stays_in_eval_mode():
     model = trained("2-level")  # with dropout
     sessions, candidates = cases(seed=6)
     first, second = (score_candidates(model, sessions, candidates) for _ in range(2))
@@ -112,7 +112,7 @@ def test_nothing_is_dropped_out_and_the_model_stays_as_it_was():
 
 
 def test_unknown_words_can_be_copied_from_the_session():
-    """Only those that the session has."""
+    """Only words of the session itself."""
     model = trained("copying")
     sessions = ["w1 zebra <q> w2", "w1 yak <q> w2"]
     zebra, yak = score_candidates(model, sessions, [["zebra w3", "yak w3"]] * 2)

@@ -1,4 +1,4 @@
-"""Completing what is being typed: what starts so, from every source, and what is never shown."""
+"""Completions: texts of every source that start with the prefix, and what is never shown."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def texts(session, prefix, suggester=None, n=10, **options):
     return [each.text for each in suggester.complete(session, prefix, n)]
 
 
-# --- what was typed -------------------------------------------------------------------------------
+# --- the prefix -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -58,40 +58,40 @@ def texts(session, prefix, suggester=None, n=10, **options):
         ("12", AOL, "12"),
     ],
 )
-def test_what_was_typed(typed, rule, text):
+def test_how_a_prefix_is_read(typed, rule, text):
     assert read_prefix(typed, SessionReader(TextSettings(rule, False, False))).text == text
 
 
-def test_masks_are_for_finished_words():
+def test_only_finished_words_are_masked():
     reader = SessionReader(TextSettings(AOL, True, True))
     assert read_prefix("route 6", reader).text == "route 6"
     assert read_prefix("route 66 ", reader).text == "route <number> "
     assert read_prefix("bob@example.co", reader).text == "<email>"
 
 
-# --- what it may become ---------------------------------------------------------------------------
+# --- completions ----------------------------------------------------------------------------------
 
 
-def test_what_followed_comes_before_what_is_popular():
+def test_next_queries_come_before_popular_ones():
     assert texts(["rome"], "lon") == ["london", "london hotels", "longhorn"]
     assert texts(["paris"], "lon") == ["longhorn", "london", "london hotels"]
 
 
-def test_a_session_may_have_no_query_yet():
+def test_a_session_may_be_empty():
     assert texts([], "lon") == ["london", "london hotels", "longhorn"]
     assert texts("", "lon") == texts([], "lon")
 
 
-def test_in_mid_word_and_behind_a_space():
+def test_within_a_word_and_after_a_space():
     assert texts(["rome"], "london ho") == ["london hotels"]
     assert texts(["rome"], "london ") == ["london rome", "london hotels"]
-    assert texts(["rome"], "london") == ["london hotels"]  # what is typed completes nothing
+    assert texts(["rome"], "london") == ["london hotels"]  # the prefix itself is no completion
 
 
-def test_words_of_the_session_continue_what_is_typed():
+def test_words_of_the_session_continue_the_prefix():
     assert texts(["rome hotels"], "oslo ho") == ["oslo hotels"]
     assert texts(["cheap rome hotels"], "oslo r") == ["oslo rome", "oslo rome hotels"]
-    assert texts(["rome hotels"], "rome hotels ho") == []  # not the same word again
+    assert texts(["rome hotels"], "rome hotels ho") == []  # no word twice
 
 
 def test_earlier_queries_but_not_the_last_one():
@@ -100,13 +100,13 @@ def test_earlier_queries_but_not_the_last_one():
     assert "london hotels" in texts(["london"], "lon")
 
 
-def test_words_that_people_type_behind_a_word():
-    """Nobody asked `big london hotels`: `hotels` stands behind `london`."""
+def test_words_that_people_type_after_a_word():
+    """Nobody asked `big london hotels`, but `hotels` follows `london`."""
     assert texts(["x"], "big london h") == ["big london hotels"]
     assert texts(["x"], "big lon")[:1] == ["big london"]
 
 
-def test_what_this_person_asked_before():
+def test_queries_of_the_history():
     suggester = Suggester(TABLE, rules=ANY)
     history = [["rome", "longines"], ["london zoo"]]
     found = suggester.complete(["rome"], "lon", 2, history)
@@ -123,20 +123,20 @@ def test_unicode_and_unknown_characters():
     assert texts(["rome"], "par\udcff") == []
 
 
-def test_nothing_typed_is_what_is_asked_next():
+def test_an_empty_prefix_gives_suggestions():
     suggester = Suggester(TABLE, rules=ANY)
     for empty in ("", "  ", "\0"):
         assert suggester.complete(["rome"], empty, 3) == suggester.suggest(["rome"], 3)
     assert suggester.complete([], "") == []
 
 
-def test_as_many_as_asked():
+def test_the_number_of_completions():
     assert texts(["rome"], "lon", n=2) == ["london", "london hotels"]
     with pytest.raises(InputError, match="0 completions were asked for"):
         Suggester(TABLE).complete(["rome"], "lon", 0)
 
 
-def test_many_are_as_one_by_one():
+def test_many_at_once_equal_one_by_one():
     suggester = Suggester(TABLE, rules=ANY)
     sessions = [["rome"], [], ["paris"], ["london"]] * 20
     prefixes = ["lon", "lon", "", "london h"] * 20
@@ -146,7 +146,7 @@ def test_many_are_as_one_by_one():
         suggester.complete_many([["rome"], ["rome"]], ["lon"])
 
 
-def test_scores_fall_and_the_rule_says_what_order_it_is():
+def test_scores_decrease_and_the_rule_is_in_turn():
     found = Suggester(TABLE, rules=ANY).complete(["rome"], "lon")
     assert [each.rule for each in found] == [IN_TURN] * 3
     assert [each.score for each in found] == [0.0, -1.0, -2.0]
@@ -164,31 +164,31 @@ def test_sources_can_be_switched_off():
 @pytest.mark.parametrize(
     "typed", ["lndon h", "loondon h", "lomdon h", "lnodon h", "london gh", "lodnon", "londo h"]
 )
-def test_one_typing_error_is_forgiven(typed):
+def test_one_typing_error_is_corrected(typed):
     found = Suggester(TABLE, rules=ANY).complete(["x"], typed)
     assert "london hotels" in [each.text for each in found]
     assert {each.rule for each in found} == {CORRECTED} == {each.source for each in found}
 
 
 @pytest.mark.parametrize("typed", ["lnodno h", "pondon h", "lnd"])
-def test_not_two_errors_nor_the_first_letter_nor_short_text(typed):
+def test_two_errors_the_first_letter_and_short_text_are_not_corrected(typed):
     assert texts(["x"], typed) == []
 
 
-def test_no_error_is_looked_for_where_enough_is_found():
+def test_errors_are_not_corrected_if_there_are_enough_completions():
     table = table_of([["x", f"hotel {name}"] for name in ("a", "b", "c")] + [["x", "hostel"]])
     assert "hostel" not in texts(["x"], "hotel", Suggester(table, rules=ANY))
 
 
-def test_what_may_not_be_shown_does_not_hide_a_typing_error():
-    """Behind `lodnon`, which nobody typed, no words of others may be shown."""
+def test_errors_are_corrected_if_completions_are_held_back():
+    """Nobody typed `lodnon`, so no words may be shown after it."""
     pairs = [["x", f"{word} hall"] for word in ("ha", "hb", "hc", "hd")] + [["x", "london hall"]]
     table = table_of(pairs * 2, users=[*range(5), *range(5, 10)], min_users=1)
     found = Suggester(table).complete(["x"], "lodnon h")
     assert [(each.text, each.rule) for each in found] == [("london hall", CORRECTED)]
 
 
-def test_what_is_made_up_does_not_hide_a_typing_error():
+def test_errors_are_corrected_if_completions_are_made_up():
     names = ("ha", "hb", "hc")
     table = table_of([["x", f"big {name}"] for name in names] + [["x", "small big hd"]])
     found = Suggester(table, rules=ANY).complete(["x"], "samll big h")
@@ -197,28 +197,28 @@ def test_what_is_made_up_does_not_hide_a_typing_error():
 
 
 @pytest.mark.parametrize("typed", ["cafe n", "cafè n", "cáfé n", "cafe\u0300 n"])
-def test_accents_are_forgiven_all_of_them(typed):
+def test_all_missing_or_wrong_accents_are_corrected(typed):
     found = Suggester(TABLE, rules=ANY).complete(["x"], typed)
     assert [(each.text, each.rule) for each in found] == [("café noir", CORRECTED)]
     assert texts(["x"], "lôndön h") == ["london hotels"]
-    assert "london" in texts(["x"], "lô")  # also in short text
+    assert "london" in texts(["x"], "lô")  # even in short text
 
 
-def test_the_first_letter_of_a_word_is_taken_as_right():
+def test_the_first_letter_of_a_word_is_never_corrected():
     assert texts(["x"], "london gotel") == []
     assert texts(["x"], "london hitel") == ["london hotels"]
 
 
-# --- what the model says --------------------------------------------------------------------------
+# --- with a model ---------------------------------------------------------------------------------
 
 
 class Model:
-    """Completes with a word of its own, and finds longer texts likelier."""
+    """Completes with a word of its own, and scores longer texts higher."""
 
     text_settings, settings_file, history_size = None, Path("text.json"), HistorySize(0, 0)
 
     def sources(self, sessions):
-        assert all(sessions)  # it is not asked without a session
+        assert all(sessions)  # never called for an empty session
         return list(sessions)
 
     def beam_search(self, beam):
@@ -240,7 +240,7 @@ def test_hypotheses_of_a_model():
     suggester = Suggester(TABLE, Model(), rules=ANY)
     found = suggester.complete_many([["rome"], [], ["rome"]], ["lon", "lon", "qu"])
     by_beam = [[each.text for each in some if each.source == "beam"] for some in found]
-    assert by_beam == [["lonzz"], [], ["quzz"]]  # never what starts otherwise
+    assert by_beam == [["lonzz"], [], ["quzz"]]  # never a text with another prefix
 
 
 def test_a_model_that_cannot_complete():
@@ -255,7 +255,7 @@ def test_a_model_that_cannot_complete():
 # --- what may be shown ----------------------------------------------------------------------------
 
 
-def test_what_one_person_asked_is_not_shown():
+def test_queries_of_one_person_are_not_shown():
     users = [1, 2, 3, 3, 4, 5]
     pairs = [["rome", "london"], ["rome", "london"], ["rome", "secret london"]]
     table = table_of(pairs, users=users[:3], min_users=1)
@@ -287,7 +287,7 @@ SESSIONS = st.lists(QUERIES, min_size=1, max_size=4)
     st.integers(1, 9),
     st.booleans(),
 )
-def test_all_start_with_what_was_typed_and_keep_the_rules(
+def test_all_completions_have_the_prefix_and_obey_the_rules(
     asked, session, history, typed, length, with_model
 ):
     prefix = typed[:length]

@@ -1,4 +1,4 @@
-"""A ranker of completions: what it learns from, and that it is kept and used."""
+"""A ranker of completions: what it learns from, and that it is saved and used."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from mtn_serving.completion.ranker import TYPED, CompletionRanker
 from mtn_serving.ranker import Ranker
 from mtn_serving.suggester import Suggester
 
-# Popular is `ax`; but after `q7` everybody asks `ay7`, which the session tells: its number.
+# `ax` is popular, but after `q7` everybody asks `ay7`: the session determines the number.
 TRAIN = [[f"q{n}", "ax"] for n in range(30)] + [[f"q{n}", f"ay{n}"] for n in range(30)] * 2
 
 
@@ -61,7 +61,7 @@ def test_equal_data_give_an_equal_ranker(folder):
     assert first.read_bytes() == again.read_bytes()
 
 
-def test_the_two_kinds_are_not_mistaken_for_each_other(folder):
+def test_the_two_kinds_are_not_interchangeable(folder):
     with pytest.raises(InputError, match="not of ranker"):
         Ranker.load(folder / "ranker")
 

@@ -1,4 +1,4 @@
-"""What may be shown: each rule by hand, and all of them whatever the sources give."""
+"""What may be shown: each rule by hand, and all rules together for any candidates."""
 
 from collections import Counter
 from pathlib import Path
@@ -28,7 +28,7 @@ from mtn_serving.next_queries import NextQueries
 from mtn_serving.personal_data import has_personal_data
 from mtn_serving.suggester import Suggester
 
-# Of two people: `red car`, `car wash`, `tea`. Of one: `secret`, `red tea`, `big pot`.
+# Asked by two people: `red car`, `car wash`, `tea`. By one: `secret`, `red tea`, `big pot`.
 SESSIONS = [
     ["red car", "car wash"],
     ["red car", "car wash", "tea"],
@@ -39,7 +39,7 @@ TABLES = {least: table_of(SESSIONS, users=USERS, min_users=least) for least in (
 
 
 def shown(texts, session=("x",), rules=None, table=TABLES[2], history=(), text=None):
-    """Those that may be shown, and how many were held back for what."""
+    """The texts that may be shown, and how many were held back for each reason."""
     held_back = Counter()
     candidates = [Candidate(each, BEAM) for each in texts]
     found = DisplayFilter(rules or DisplayRules(), table, text).shown(
@@ -52,8 +52,8 @@ def shown(texts, session=("x",), rules=None, table=TABLES[2], history=(), text=N
 
 
 @pytest.mark.parametrize("kept", [1, 2])
-def test_what_one_person_asked_is_not_shown(kept):
-    """Whether the table left it out or not."""
+def test_queries_of_one_person_are_not_shown(kept):
+    """Whether the table leaves them out or not."""
     found = shown(["red car", "secret", "tea", "big pot"], table=TABLES[kept])
     assert found == (["red car", "tea"], {"few users": 2})
     found = shown(["secret"], table=TABLES[kept], rules=DisplayRules(min_users=0))
@@ -61,18 +61,18 @@ def test_what_one_person_asked_is_not_shown(kept):
 
 
 def test_made_up_text_by_its_word_pairs():
-    """`red car wash` has pairs of two people each; `car tea` and `wash red` have none."""
+    """Two people typed each pair of `red car wash`; nobody typed `car tea` or `wash red`."""
     texts = ["red car wash", "car tea", "wash red", "red", "unheard"]
     assert shown(texts) == (["red car wash", "red"], {"few users": 3})
 
 
-def test_a_query_of_one_person_is_not_shown_for_its_words():
-    """Two people typed `red` and `tea`; one asked `red tea`, and that much the table knows."""
+def test_common_words_do_not_allow_a_query_of_one_person():
+    """Two people typed `red` and `tea`, but only one asked `red tea`, and the table knows it."""
     assert shown(["red tea"], table=TABLES[1]) == ([], {"few users": 1})
 
 
-def test_nor_by_pairs_of_words_that_others_typed():
-    """Two people typed `a b` and two `b c`; one asked `a b c`, which the table does not hold."""
+def test_common_word_pairs_do_not_allow_a_query_of_one_person():
+    """Two people typed `a b` and two `b c`; one asked `a b c`, which the table left out."""
     sessions = [["a b", "b c"], ["a b", "b c"], ["a b", "a b c"]]
     table = table_of(sessions, users=[1, 2, 3], min_users=2)
     assert table.queries.find("a b c") is None and table.was_left_out("a b c")
@@ -80,12 +80,12 @@ def test_nor_by_pairs_of_words_that_others_typed():
     assert shown(["a b c", "a b"], table=table) == (["a b"], {"few users": 1})
 
 
-def test_three_people_where_two_asked():
+def test_two_people_are_too_few_for_a_minimum_of_three():
     assert shown(["red car"], rules=DisplayRules(min_users=3)) == ([], {"few users": 1})
 
 
 def test_words_of_the_person_are_known():
-    """Those of the session and those of earlier ones; pairs only as they were typed."""
+    """Words of the session and of earlier sessions; pairs only as typed."""
     texts = ["my pot", "pot my", "my pot wash", "car wash my pot", "old thing tea"]
     found = shown(texts, session=["my pot"], history=["old thing"])
     assert found == (["my pot"], {"few users": 4})
@@ -101,17 +101,17 @@ def test_own_queries_are_shown_to_the_person():
     assert shown(["secret", "unheard of"])[0] == []
 
 
-def test_without_users_once_is_enough():
+def test_without_users_one_occurrence_is_enough():
     table = table_of(SESSIONS)
     assert shown(["secret", "red car wash", "wash red"], table=table) == (
         ["secret", "red car wash"],
         {"few users": 1},
     )
-    rules = DisplayRules(min_users=2)  # times, where nobody knows people
+    rules = DisplayRules(min_users=2)  # times, because people are not known
     assert shown(["secret", "red car", "tea"], table=table, rules=rules)[0] == ["red car", "tea"]
 
 
-def test_where_nobody_knows_everything_is_shown_unless_asked_otherwise(tmp_path):
+def test_without_known_people_everything_is_shown_and_a_minimum_is_refused(tmp_path):
     TABLES[1].save(tmp_path / "table")
     as_earlier_code_wrote(tmp_path / "table")
     old = NextQueries.open(tmp_path / "table")
@@ -126,7 +126,7 @@ def test_where_nobody_knows_everything_is_shown_unless_asked_otherwise(tmp_path)
 
 
 def test_the_block_list_holds_for_all_text(tmp_path):
-    """Also for what the person typed: somebody decided that it is never to be shown."""
+    """Even for the person's own text: the operator decided never to show it."""
     (tmp_path / "blocked").write_text("# of us\nCar Wash\n/^t.a$/\n")
     rules = read_rules(block_list=tmp_path / "blocked")
     texts = ["red car wash", "red car", "tea", "car washer"]
@@ -150,7 +150,7 @@ def test_explicit_words_only_in_sessions_that_have_one():
     assert shown(texts, rules=rules._replace(explicit=())) == (texts, {})
 
 
-def test_another_list_of_explicit_words(tmp_path):
+def test_the_list_of_explicit_words_can_be_replaced(tmp_path):
     (tmp_path / "words").write_text("tea\n")
     rules = read_rules(min_users=0, explicit=tmp_path / "words")
     assert shown(["red tea", "porn"], rules=rules) == (["porn"], {"explicit": 1})
@@ -178,7 +178,7 @@ def test_the_bundled_list_names_each_word_once():
 # --- personal data --------------------------------------------------------------------------------
 
 
-def test_personal_data_only_of_the_person():
+def test_only_the_persons_own_personal_data_is_shown():
     rules = DisplayRules(min_users=0)
     texts = ["555 1234", "bob@example.com", "tea"]
     assert shown(texts, rules=rules) == (["tea"], {"personal data": 2})
@@ -225,7 +225,7 @@ def engine_of(beam):
     st.lists(QUERIES, max_size=2),
     st.sampled_from([1, 2]),
 )
-def test_nothing_else_is_shown_whatever_the_sources_give(beam, session, earlier, kept):
+def test_all_rules_hold_for_any_candidates(beam, session, earlier, kept):
     table = TABLES[kept]
     rules = DisplayRules(block_list=("blocked",))
     suggester = Suggester(table, engine_of(beam), rules=rules)
@@ -250,7 +250,7 @@ def test_nothing_else_is_shown_whatever_the_sources_give(beam, session, earlier,
                 set(text.split()) <= words | {"red", "car", "wash", "tea"}
                 and neighbours(text) <= pairs | {("red", "car"), ("car", "wash")}
             )
-    for each in free:  # and whatever may be shown is
+    for each in free:  # conversely, everything that may be shown is shown
         if each.query in own and not {"porn", "blocked"} & set(each.query.split()):
             assert each.query in texts
 

@@ -1,4 +1,4 @@
-"""Candidates made from the session: word by word, by hand."""
+"""Candidates made from the session, word by word, checked by hand."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +27,7 @@ def test_changes_between_queries():
     assert change("cars", "old cars") == ("", "old")
     assert change("old cars", "cars") == ("old", "")
     assert change("a b", "a c d") == ("b", "c d")
-    assert change("a a", "a a a") == ("", "a")  # no word is used twice
+    assert change("a a", "a a a") == ("", "a")  # no word counts for both start and end
     assert change("a b", "b a") is None
     assert change("a", "b") is None
 
@@ -35,7 +35,7 @@ def test_changes_between_queries():
 def test_words_are_dropped():
     assert texts(["a b c"], kind="drop") == ["b c", "a c", "a b"]
     assert texts(["a"]) == []  # nothing would be left
-    assert texts(["a a"]) == ["a"]  # once
+    assert texts(["a a"]) == ["a"]  # only once
 
 
 def test_starts_and_ends_of_two_words_or_more():
@@ -54,7 +54,7 @@ def test_changes_that_people_made():
         "pictures cheap boats",
         "old boats",
     ]
-    assert "old" not in texts(["cheap"], table)  # all of it would be another query
+    assert "old" not in texts(["cheap"], table)  # a change of the whole query is no edit
 
 
 def test_words_of_the_query_before():
@@ -63,8 +63,8 @@ def test_words_of_the_query_before():
     assert texts(["paris", "paris hotels"], kind="earlier words") == []
 
 
-def test_the_rarest_word_counts_also_where_lists_are_cut():
-    """Both words have more queries than are kept; those of `rarer` are asked less."""
+def test_the_rarest_word_counts_even_if_lists_are_truncated():
+    """Both words have more queries than are kept; the queries with `rarer` are less frequent."""
     sessions = [[f"common {i:03}", f"rarer {i:03}"] for i in range(MAX_QUERIES_OF_WORD + 5)]
     sessions += [[f"common {i:03}", "x"] for i in range(MAX_QUERIES_OF_WORD + 5)]
     found = texts(["rarer common"], table_of(sessions), "asked")
@@ -72,7 +72,7 @@ def test_the_rarest_word_counts_also_where_lists_are_cut():
     assert texts(["common rarer"], table_of(sessions), "asked") == found
 
 
-def test_what_is_pasted_is_not_edited():
+def test_very_long_queries_are_not_edited():
     long = " ".join(f"w{i}" for i in range(MAX_WORDS + 1))
     assert texts([long]) == []
     assert texts([long, "a"], kind="earlier words") == []
@@ -87,12 +87,12 @@ def test_queries_that_people_ask():
 
 
 def test_queries_with_words_of_earlier_queries():
-    """Those of `paris` before those of `tea`, which is longer ago; `old` is too long ago."""
+    """Queries with `paris` come before those with the older `tea`; `old` is too old."""
     sessions = [["paris zoo", "tea pot"], ["old pot", "london zoo"], ["big paris", "tea"]]
     table = table_of(sessions)
     found = texts(["old", "tea", "paris", "london"], table, "asked")
     assert found == ["london zoo", "big paris", "paris zoo", "tea pot"]
-    # No query of the session comes back.
+    # No query of the session is repeated.
     assert texts(["tea", "big paris", "paris"], table, "asked") == ["paris zoo", "tea pot"]
 
 
@@ -103,7 +103,7 @@ def test_the_number_of_queries_that_people_ask_is_bounded():
 
 
 @given(st.lists(st.text("ab ", min_size=1).map(str.split).filter(bool).map(" ".join), min_size=1))
-def test_no_edit_is_the_last_query_and_none_comes_twice(session):
+def test_edits_are_distinct_and_never_the_last_query(session):
     table = table_of([["a", "a b"], ["b", "b b"], ["a b", "b b"]])
     found = edits(session, table)
     assert len({edit.text for edit in found}) == len(found)
@@ -112,7 +112,7 @@ def test_no_edit_is_the_last_query_and_none_comes_twice(session):
     assert found == edits(session, table)
 
 
-def test_normalised():
+def test_lower_case_normalises_spaces_and_characters():
     assert in_lower_case("  New\u00a0York ") == "new york"
     assert in_lower_case("e\u0301") == "\u00e9"
 
@@ -122,7 +122,7 @@ def test_normalised():
 TABLE = table_of([["a b", "c"], ["a b", "d"], ["a b", "c"]])
 
 
-def test_each_text_once_with_all_its_places():
+def test_each_text_appears_once_with_all_its_places():
     found = gather(["f", "d", "a b"], TABLE, ["c", "e", "C ", ""])
     assert [(each.text, each.source) for each in found] == [
         ("c", "counts"),
@@ -150,14 +150,14 @@ def test_each_source_can_be_left_out():
         assert {each.text for each in rest} < {each.text for each in whole}
 
 
-def test_how_long_ago_is_known_without_that_source():
+def test_queries_ago_is_known_without_the_session_source():
     (found,) = [each for each in gather(["d", "a b"], TABLE, [], [COUNTS]) if each.text == "d"]
     assert found.queries_ago == 2 and found.source == COUNTS
     (found,) = gather(["d", "e", "d", "a"], None, [], [SESSION])[:1]
-    assert (found.text, found.queries_ago) == ("d", 2)  # when it was last asked
+    assert (found.text, found.queries_ago) == ("d", 2)  # since it was last asked
 
 
-def test_nothing_stutters_unless_people_do():
+def test_repeated_words_are_dropped_unless_people_typed_them():
     def found(session, beam):
         table = table_of([["x", "duran duran"]])
         return [each.text for each in gather(session, table, beam, (BEAM,))]
@@ -165,5 +165,5 @@ def test_nothing_stutters_unless_people_do():
     beam = ["new york york", "duran duran", "ha ha ha", "york new york"]
     assert found(["new york"], beam) == ["duran duran", "york new york"]
     assert found(["ha ha", "new york"], beam) == ["duran duran", "ha ha ha", "york new york"]
-    # Not across the border of two queries.
+    # Words of two different queries do not count as repeated.
     assert found(["ha", "ha"], ["ha ha"]) == []

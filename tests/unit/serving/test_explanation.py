@@ -32,7 +32,7 @@ TABLE = count_next_queries(pairs_of(SESSIONS), USERS, 2)
 
 
 class WordEngine:
-    """Finds a text the likelier, the more words of the session it has; its beam is one text."""
+    """Scores a text by the number of words it shares with the session; its beam has one text."""
 
     text_settings = None
     settings_file = Path("engine")
@@ -58,7 +58,7 @@ class WordEngine:
 
 
 def test_sources_counts_and_place_by_hand():
-    """After `x <q> a`, two of two asked `b`; after `a`, two of five."""
+    """After `x <q> a`, `b` was asked two of two times; after `a`, two of five."""
     found = Suggester(TABLE).explain(["x", "a"], "b")
     assert (found.place, found.score, found.rule, found.missing) == (1, 0.0, "in turn", None)
     assert found.sources == (InSource("counts", 1, "people asked it next"),)
@@ -70,7 +70,7 @@ def test_sources_counts_and_place_by_hand():
 
 
 def test_which_query_mattered_by_hand():
-    """Without `x`, `c` stands before it: place 2, half as much. Without `a`, it is not there."""
+    """Without `x`, `c` comes first: place 2, worth 1/2. Without `a`, `b` is not in the list."""
     found = Suggester(TABLE, without=["edits", "session"]).explain(["x", "a"], "b")
     assert [(each.query, each.place) for each in found.queries] == [("x", 2), ("a", None)]
     assert [each.share for each in found.queries] == pytest.approx([0.5 / 1.5, 1 / 1.5])
@@ -102,19 +102,19 @@ def test_edits_session_and_history():
         (["a"], "b", {"min_users": 3}, "few users"),
     ],
 )
-def test_why_it_is_not_in_the_list(session, text, options, missing):
+def test_why_a_text_is_missing(session, text, options, missing):
     suggester = Suggester(TABLE, rules=DisplayRules(**options))
     found = suggester.explain(session, text)
     assert (found.place, found.score, found.missing) == (None, None, missing)
     assert text not in [each.text for each in suggester.suggest(session, 99)]
 
 
-def test_what_too_few_people_asked():
+def test_a_query_of_too_few_people():
     found = Suggester(TABLE).explain(["z"], "one")
     assert found.counts == Counted(0, 0, True, ())
 
 
-def test_any_suggestion_of_a_list_and_its_text_are_explained():
+def test_every_suggestion_of_a_list_and_its_text_are_explained():
     suggester = Suggester(TABLE)
     for place, each in enumerate(suggester.suggest(["y", "x", "a"]), 1):
         for asked in (each, each.text, each.query, each.text.upper()):
@@ -124,7 +124,7 @@ def test_any_suggestion_of_a_list_and_its_text_are_explained():
             assert each.source in [source.source for source in found.sources]
 
 
-def test_what_cannot_be_explained():
+def test_invalid_input():
     with pytest.raises(InputError, match="a suggestion without a word"):
         Suggester(TABLE).explain(["a"], "  ")
     with pytest.raises(TypeError, match="a suggestion is text, not int"):
@@ -159,15 +159,15 @@ def test_any_engine():
     ]
 
 
-def test_what_is_not_in_the_list_falls_as_the_model_finds_it():
-    """`x new` has a word of the first query, which no source makes of it."""
+def test_shares_of_a_missing_text_come_from_the_model():
+    """`x new` shares a word with the first query, but no source produces it."""
     found = Suggester(TABLE, WordEngine(), without=["edits"]).explain(["x", "a"], "x new")
     assert found.missing == "no candidate" and found.model.place is None
     assert [each.share for each in found.queries] == [1, 0] and found.most_important == "x"
 
 
 def test_made_up_text():
-    """`made up` is held back: nobody typed its words. Where that does not count, it is made up."""
+    """`made up` is held back because nobody typed its words. Without that rule, it is made up."""
     suggester = Suggester(TABLE, WordEngine(), by_likelihood())
     assert suggester.explain(["x", "a"], "made up").missing == "few users"
     suggester = Suggester(TABLE, WordEngine(), by_likelihood(), rules=DisplayRules(min_users=0))
@@ -177,7 +177,7 @@ def test_made_up_text():
 
 
 @pytest.mark.parametrize("name", ["copying", "3-level"])
-def test_the_plugin_itself(name):
+def test_torch_models(name):
     task, model = build(*ALL_MODELS[name])
     suggester = Suggester(None, TrainedModel(model, task), beam=4)
     session, history = ["w1 w2", "w3", "w4"], [["w5"], ["w6", "w7"]]
@@ -235,7 +235,7 @@ def test_a_graph_without_lightgbm(monkeypatch):
 # --- as text --------------------------------------------------------------------------------------
 
 
-def test_lines_to_read():
+def test_explanation_as_lines():
     found = Suggester(TABLE, without=["edits", "session"]).explain(["x", "a"], "b")
     assert list(explanation_lines(found)) == [
         "b: place 1, score 0.0000, in turn",

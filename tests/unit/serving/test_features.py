@@ -1,4 +1,4 @@
-"""What a ranker knows of each candidate, by hand."""
+"""The features of candidates, computed by hand."""
 
 import math
 
@@ -39,13 +39,13 @@ def test_features_by_hand():
     np.testing.assert_equal(column(rows, "queries_ago"), [2, math.nan, math.nan])
     assert column(rows, "share_after_1") == pytest.approx([2 / 3, 0, 0])
     assert column(rows, "count_after_1") == [2, 0, 0]
-    assert np.isnan(column(rows, "share_after_2")).all()  # `red car, car hire` never was
+    assert np.isnan(column(rows, "share_after_2")).all()  # `red car, car hire` is not in the text
     assert column(rows, "asked") == pytest.approx([math.log(3), 0, 0])
     assert column(rows, "below_best") == pytest.approx([0, math.log(0.5), math.log(0.5)])
     assert column(rows, "model_place") == [0, 1, 2]
     assert column(rows, "log_probability_per_token")[1] == pytest.approx(math.log(0.25) / 4)
     assert column(rows, "unknown_words") == [0, 1, 0]
-    # Shared words with the three, doubled, by all words of both: 1, 2/5, 2/3 for the first.
+    # Twice the shared words over all words of both texts: 1, 2/5, 2/3 for the first candidate.
     assert column(rows, "agreement")[0] == pytest.approx(0.5 + 0.25 * 2 / 5 + 0.25 * 2 / 3)
     assert column(rows, "words") == [2, 3, 1]
     assert column(rows, "shared_with_last") == [1, 2, 1]
@@ -57,23 +57,23 @@ def test_features_by_hand():
     assert column(rows, "last_starts_with_it") == [0, 0, 1]
 
 
-def test_no_candidates_have_no_features():
+def test_no_candidates_give_no_rows():
     nothing = Scores(*(np.empty(0) for _ in Scores._fields))
     assert features(["a"], [], None, nothing).shape == (0, len(NAMES))
 
 
-def test_what_is_not_known_is_nan():
+def test_unknown_features_are_nan():
     rows = features(SESSION, CANDIDATES, None, None)
     for name in ("asked", "share_after_1", "last_followed", "log_probability", "agreement"):
         assert np.isnan(column(rows, name)).all()
     assert features(SESSION, [], TABLE, None).shape == (0, len(NAMES))
 
 
-# --- people, and what is special of a candidate ---------------------------------------------------
+# --- people, lift and made-up text ----------------------------------------------------------------
 
 
-def test_people_are_counted_not_their_zeal():
-    """One person asked `b` after `a` three times, two people asked `c` after it."""
+def test_people_count_once_however_often_they_ask():
+    """One person asked `b` after `a` three times, two people asked `c` after `a`."""
     sessions = [["a", "b"]] * 3 + [["a", "c"]] * 2 + [["x", "b"]]
     table = table_of(sessions, users=[1, 1, 1, 2, 3, 4])
     found = [Candidate(text, "counts") for text in ("b", "c", "x", "never")]
@@ -83,12 +83,12 @@ def test_people_are_counted_not_their_zeal():
     assert column(rows, "people") == pytest.approx(np.log1p([2, 2, 1, 0]).tolist())
     assert column(features(["never"], found, table, None), "people_after") == [0, 0, 0, 0]
     unknown = features(["a"], found, table_of(sessions), None)
-    assert column(unknown, "people_after") == [3, 2, 0, 0]  # as often as it was asked
+    assert column(unknown, "people_after") == [3, 2, 0, 0]  # times, if people are not known
     assert np.isnan(column(unknown, "people")).all()
 
 
-def test_how_much_more_often_after_the_last_query_than_after_any():
-    """Of 8 next queries, `news` is 4, once after `a`; `b` is 3, all after `a`."""
+def test_lift_after_the_last_query():
+    """Of 8 next queries, 4 are `news`, once after `a`; 3 are `b`, always after `a`."""
     table = table_of([["a", "b"]] * 3 + [["a", "news"]] + [["x", "news"]] * 3 + [["x", "y"]])
     rows = features(["a"], [Candidate("b", "counts"), Candidate("news", "counts")], table, None)
     expected = [math.log(3.1 / 5 / (4 / 9)), math.log(1.1 / 5 / (5 / 9))]
@@ -96,10 +96,10 @@ def test_how_much_more_often_after_the_last_query_than_after_any():
     assert expected[0] > 0 > expected[1]
 
 
-def test_made_up_and_how_likely():
+def test_made_up_text_and_its_probability():
     scores = Scores(np.log([0.3, 0.4, 0.1, 0.2]), np.array([2, 2, 2, 2]), np.zeros(4))
     found = [
-        Candidate("red car", "counts", counted=0),  # asked next twice
+        Candidate("red car", "counts", counted=0),  # twice a next query
         Candidate("new car", "beam", hypothesis=0),
         Candidate("old car", "session", queries_ago=2),
         Candidate("my car", "history", own=0),
@@ -115,11 +115,11 @@ def test_made_up_and_how_likely():
     assert np.isnan(lift[1:]).all()
 
 
-def test_nothing_but_made_up():
+def test_only_made_up_candidates():
     rows = features(["x"], [Candidate("y", "beam")], TABLE, Scores(*np.log([[0.5], [2], [1]])))
     assert column(rows, "made_up") == [1] and np.isnan(column(rows, "above_asked")).all()
 
 
-def test_without_counts_nobody_knows_what_is_made_up():
+def test_without_counts_nothing_is_made_up():
     scores = Scores(np.log([0.5, 0.25, 0.25]), np.array([3, 4, 2]), np.array([0, 1, 0]))
     assert column(features(SESSION, CANDIDATES, None, scores), "made_up") == [0, 0, 0]

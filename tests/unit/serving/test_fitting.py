@@ -1,4 +1,4 @@
-"""How a ranker is fitted: folds of people, probabilities, equal rankers from equal data."""
+"""Fitting a ranker: folds of people, probabilities, equal rankers from equal data."""
 
 import sys
 from functools import lru_cache
@@ -30,7 +30,7 @@ NEXT = [pair.next_query for pair in PAIRS]
 
 @lru_cache(maxsize=1)
 def fitted_example():
-    """People ask `a` after `x`, again and again; the counts say `b`."""
+    """People ask `a` after `x`; by the counts, `b` is more frequent."""
     need_lightgbm()
     suggester = Suggester(TABLE)
     described = list(suggester.describe([pair.source for pair in PAIRS]))
@@ -67,7 +67,7 @@ def test_it_learns_what_people_ask(fitted):
 
 
 def test_it_learns_to_go_back():
-    """From queries that nobody else asked; the last one is no candidate."""
+    """All queries are unique to their session; the last query is no candidate."""
     need_lightgbm()
     suggester = Suggester(table_of([["mail", "news"]] * 3))
     sessions = [[f"first {n}", f"between {n}", f"last {n}"] for n in range(300)]
@@ -79,8 +79,8 @@ def test_it_learns_to_go_back():
     assert "newest thing" not in [each.text for each in found]
 
 
-def test_each_learner_has_somebody_to_learn_from():
-    """Of five people, four have no candidate."""
+def test_too_few_people_with_candidates():
+    """Only one of five people has a candidate."""
     need_lightgbm()
     suggester = Suggester(TABLE)
     described = [*suggester.describe([["x"]]), *[NO_CANDIDATES] * 4]
@@ -89,9 +89,9 @@ def test_each_learner_has_somebody_to_learn_from():
 
 
 def test_pairs_without_candidates_change_nothing(fitted):
-    """Nor do they stop it: LightGBM takes no empty lists."""
+    """LightGBM accepts no empty lists, so they must be left out."""
     described = described_again(fitted)
-    # At the beginning, in the midst and at the end.
+    # At the beginning, in the middle and at the end.
     more = [NO_CANDIDATES, *described[:150], NO_CANDIDATES, *described[150:], NO_CANDIDATES]
     asked = ["u", *NEXT[:150], "v", *NEXT[150:], "w"]
     found = fit_ranker(more, asked, range(403), fitted.ranker.conditions)
@@ -113,9 +113,9 @@ def test_the_same_data_give_the_same_ranker(fitted, tmp_path):
 # --- folds ----------------------------------------------------------------------------------------
 
 
-def test_no_pair_is_ranked_by_what_has_seen_its_person(monkeypatch):
-    """Learners here only remember people. These have four pairs each, of two candidates each, some
-    far apart; their numbers have gaps."""
+def test_no_pair_is_ranked_by_a_learner_that_saw_its_person(monkeypatch):
+    """The learners here only remember people. Each person has four pairs of two candidates, partly
+    far apart; the numbers of people have gaps."""
     person = NAMES.index("queries")
     seen, predicted = [], []
 
@@ -180,7 +180,7 @@ def fitted_on(monkeypatch, valid, **options):
 SESSIONS = ["x", "x <q> y", "x", "x", "x", "x"]
 
 
-def test_folds_are_of_people_where_they_are_known(tmp_path, monkeypatch):
+def test_folds_split_people_if_they_are_known(tmp_path, monkeypatch):
     valid = written(tmp_path, SESSIONS)
     assert fitted_on(monkeypatch, valid)["person_of"] == [0, 0, 1, 2, 3, 4]
     valid = written(tmp_path, SESSIONS, user=[9, 9, 3, 5, 9, 1])
@@ -202,7 +202,7 @@ def test_too_few_sessions(tmp_path):
         run(Suggester(TABLE), written(tmp_path, SESSIONS[:5]), f"{tmp_path}/ranker", seed=1)
 
 
-def test_each_pair_is_learned_with_the_past_and_as_a_strangers(tmp_path, monkeypatch):
+def test_each_pair_is_learned_with_and_without_its_history(tmp_path, monkeypatch):
     history = ["x <q> mine", "", "", "", "", ""]
     valid = written(tmp_path, SESSIONS, list("abcdef"), history=history)
     own = NAMES.index("own_sessions")
@@ -228,8 +228,8 @@ def calibrated(scores, is_next):
 
 
 def test_probabilities_by_hand():
-    """Of two scores, a line through log-odds meets the mean target of each: targets are 5/6 for the
-    4 next queries and 1/18 for the 16 others."""
+    """With two distinct scores, the line fits the mean target of each: targets are 5/6 for the 4
+    next queries and 1/18 for the 16 others."""
     scores = [0] * 10 + [1] * 10
     is_next = [1] + [0] * 9 + [1] * 3 + [0] * 7
     low, high = (5 / 6 + 9 / 18) / 10, (3 * 5 / 6 + 7 / 18) / 10
@@ -240,7 +240,7 @@ def test_probabilities_by_hand():
 
 @pytest.mark.parametrize("scale", [0.01, 1, 20])
 @pytest.mark.parametrize("share", [0.5, 0.01])
-def test_as_many_are_expected_as_there_are(scale, share):
+def test_probabilities_have_the_right_mean(scale, share):
     rng = np.random.RandomState(1)
     is_next = (rng.rand(5000) < share).astype(float)
     scores = scale * (rng.randn(5000) + 2 * is_next - 3)
@@ -249,7 +249,7 @@ def test_as_many_are_expected_as_there_are(scale, share):
     assert (np.diff(found[np.argsort(scores)]) > 0).all()
 
 
-def test_scores_that_tell_all_leave_probabilities_finite():
+def test_perfect_scores_give_finite_probabilities():
     is_next = np.arange(1000) < 10
     calibration, found = calibrated(np.where(is_next, 30.0, -30.0), is_next)
     assert np.isfinite(calibration).all()
@@ -257,8 +257,8 @@ def test_scores_that_tell_all_leave_probabilities_finite():
 
 
 @pytest.mark.parametrize("scores", [np.zeros(100), -np.arange(100.0)], ids=["alike", "misleading"])
-def test_scores_that_tell_nothing(scores):
-    """All are as likely as any: the order of sources stays, and is not reversed."""
+def test_uninformative_scores_give_equal_probabilities(scores):
+    """So the order of sources is kept, not reversed."""
     is_next = np.arange(100) >= 90
     target = (10 * 11 / 12 + 90 / 92) / 100
     assert calibrated(scores, is_next)[1] == pytest.approx([target] * 100)
@@ -267,7 +267,7 @@ def test_scores_that_tell_nothing(scores):
 # --- the report -----------------------------------------------------------------------------------
 
 
-def test_the_report_says_what_each_source_brings(fitted):
+def test_the_report_has_scores_without_each_source(fitted):
     lines = report(fitted, "as strangers", range(400), NEXT)
     found = {line[:20].strip(): line[20:].split() for line in lines[1:-1]}
     assert lines[0].split() == ["as", "strangers", "exact", "hit@3", "hit@10", "mrr@10"]
@@ -303,7 +303,7 @@ def test_which_sources_did_not_pay(without, sentence):
     assert len(found) == len(sentence)
 
 
-# --- what is wrong --------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 def test_nothing_to_learn_from(tmp_path):

@@ -1,4 +1,4 @@
-"""A session that is followed gets the lists that it would get anew at each key."""
+"""Following a session gives the same lists as a new request at each key."""
 
 import pytest
 from exported_models import engines
@@ -20,7 +20,7 @@ def suggester_of(name=None):
 
 @pytest.mark.parametrize("history", [None, [["w3", "w4"], ["new1"]]])
 @pytest.mark.parametrize("name", [None, *MODELS])
-def test_the_lists_of_the_whole_session(name, history):
+def test_the_same_lists_as_for_the_whole_session(name, history):
     suggester = suggester_of(name)
     following = suggester.follow(QUERIES[:1], history)
     for count in range(1, len(QUERIES) + 1):
@@ -61,13 +61,13 @@ def test_a_longer_session_grows_from_the_shorter_one(history, monkeypatch):
     assert second.suggest() == suggester.suggest(QUERIES[:2], history=history)
 
 
-def test_a_value_is_not_changed_by_what_follows_it():
+def test_then_does_not_change_the_shorter_session():
     first = suggester_of("2-level").follow(["w1"])
     before = first.suggest()
     assert first.then("w2").suggest() != before == first.suggest()
 
 
-def test_nothing_asked_yet():
+def test_an_empty_session():
     following = suggester_of("2-level").follow([])
     assert following.complete("") == [] and following.complete("w2")
     assert following.then("w1").suggest() == suggester_of("2-level").suggest(["w1"])

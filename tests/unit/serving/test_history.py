@@ -1,4 +1,4 @@
-"""What a person asked before: as candidates and as features, and in nobody else's list."""
+"""A person's history: as candidates and as features, and in nobody else's list."""
 
 import math
 from types import SimpleNamespace
@@ -40,17 +40,17 @@ def texts(session, history=None, suggester=None, n=50):
 
 
 def test_next_then_often_then_lately_by_hand():
-    """After `x`: `a` twice, `c` once. Most often: `b` and `a` twice, `b` the later one."""
+    """After `x`: `a` twice, `c` once. Most often: `b` and `a` twice, `b` more recently."""
     assert own_queries(past_of(HISTORY, "x")) == ["a", "c", "b", "e", "d"]
 
 
-def test_of_equals_the_newest_comes_first():
+def test_ties_go_to_the_newest():
     assert own_queries(past_of([["x", "old"], ["x", "new"]], "x"))[:2] == ["new", "old"]
     assert own_queries(past_of([["p", "q"]], "x")) == ["q", "p"]
 
 
-def test_what_is_long_ago_counts_less():
-    """Twice, but two half-lives ago, against once just now: 2 / 4 and a little less than 1."""
+def test_older_queries_count_less():
+    """Twice, two half-lives ago, counts 2 / 4; once in the last session counts almost 1."""
     others = [[f"other {number}"] for number in range(2 * HALF_LIFE)]
     history = [["twice"], ["twice"], *others, ["once"]]
     habit = past_of(history, "x").habit
@@ -60,7 +60,7 @@ def test_what_is_long_ago_counts_less():
     assert order == ["twice", "once"]
 
 
-def test_only_the_newest_sessions_are_looked_at():
+def test_only_the_newest_sessions_are_read():
     history = [["x", "too old"], *([["x", "a"]] * MAX_HISTORY)]
     assert read_request(["x"], history).history == (("x", "a"),) * MAX_HISTORY
     assert texts(["x"], history, Suggester()) == ["a"]
@@ -77,12 +77,12 @@ def test_bounded_and_never_the_last_query(history, last):
     found = own_queries(past_of(history, last))
     asked = {query for session in history for query in session}
     assert len(set(found)) == len(found) and last not in found
-    assert set(found) == asked - {last}  # so few are all lately or often asked
+    assert set(found) == asked - {last}  # few enough that all are among the latest or most frequent
     followers = {b for each in history for a, b in zip(each, each[1:]) if a == last} - {last}
     assert set(found[: len(followers)]) == followers
 
 
-def test_as_many_as_there_may_be():
+def test_the_maximum_number_of_own_queries():
     many = [[f"q{number}", "x", f"after {number}"] for number in range(100)]
     often = [[f"often {number}"] * 50 for number in range(100)]
     lately = [[f"lately {number}"] for number in range(50)]
@@ -134,7 +134,7 @@ def test_features_of_a_stranger():
 
 
 def test_own_queries_belong_in_a_list():
-    """They share no word with the session, and nobody asked them after it."""
+    """Although they share no word with the session, and nobody asked them after it."""
     candidates = [Candidate(text, "history", own=place) for place, text in enumerate("abcde")]
 
     def belong(history):
@@ -148,7 +148,7 @@ def test_own_queries_belong_in_a_list():
 # --- requests -------------------------------------------------------------------------------------
 
 
-def test_a_line_with_earlier_sessions_is_a_session_and_its_history():
+def test_a_line_with_earlier_sessions_contains_a_history():
     line = "x <q> a <session> b <q> x <q> c <session> x <q> a <q> d <session> e <q> b <session> x"
     assert texts(line) == texts(["x"], HISTORY) == ["a", "c", "b", "e", "d", "counted"]
     assert texts(line.split(" <session> ", 1)[1], HISTORY[:1]) == texts(line)
@@ -156,10 +156,10 @@ def test_a_line_with_earlier_sessions_is_a_session_and_its_history():
     assert read_request(line).line == line
 
 
-def test_a_history_is_read_as_sessions_are():
+def test_a_history_is_read_in_the_same_way_as_a_session():
     typed = [["X!", "A."], ["", "B", "x", "C"], ["!!!"], [], ["x", "a", "D"], ["e", "b"]]
     assert texts(["x"], typed) == texts(["x"], HISTORY)
-    assert texts("x", [["x", "<number>"]])[0] == "number"  # typed, so it is no mask
+    assert texts("x", [["x", "<number>"]])[0] == "number"  # typed text, so it is not a mask
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_lines_that_people_type(line, request_):
     assert read_request(line) == request_
 
 
-def test_a_request_cut_to_what_a_model_reads():
+def test_a_request_truncated_for_a_model():
     request = Request(("s", "t", "u"), (("a",), ("b", "c", "d"), ("e",)))
     assert request.fitted(HistorySize(0, 0)).line == "s <q> t <q> u"
     assert request.fitted(HistorySize(2, 2)).line == "c <q> d <session> e <session> s <q> t <q> u"
@@ -191,12 +191,12 @@ def test_a_request_cut_to_what_a_model_reads():
         ({"a"}, "a history is a list, not set"),
     ],
 )
-def test_what_is_no_history(history, message):
+def test_not_a_history(history, message):
     with pytest.raises(TypeError, match=message):
         Suggester(TABLE).suggest(["x"], history=history)
 
 
-def test_one_history_for_each_session():
+def test_one_history_per_session():
     with pytest.raises(InputError, match=r"2 histories for 1 sessions; give one for each session"):
         Suggester(TABLE).suggest_many([["x"]], histories=[[], []])
     with pytest.raises(TypeError, match="histories are a list, not str"):
@@ -214,12 +214,12 @@ def test_without_model_and_counts():
     assert {each.source for each in found} == {"history"}
 
 
-def test_it_can_be_left_out():
+def test_the_source_can_be_left_out():
     assert texts(["x"], HISTORY, Suggester(TABLE, without=["history"])) == ["counted"]
 
 
 def test_histories_do_not_leak():
-    """In one batch, in several, in any order: each list is what it is alone."""
+    """In one batch, in several, in any order: each list is the same as alone."""
     suggester = Suggester(TABLE)
     people = [None, HISTORY, [], [["x", "secret"]], [["y", "x"], ["x", "other"]]] * 15
     sessions = [["x"], ["y"], ["x", "b"], "x", "q <session> x"] * 15
@@ -237,7 +237,7 @@ def test_histories_do_not_leak():
 
 
 def test_a_ranker_learns_from_histories_and_serves_strangers():
-    """People ask what they themselves asked after `x` before, whatever others did."""
+    """People ask what they asked after `x` before, whatever others do."""
     need_lightgbm()
     suggester = Suggester(table_of([["x", "counted"], ["x", "p0"], ["x", "p1"]] * 2))
     own = [f"p{number % 7}" for number in range(300)]
@@ -251,7 +251,7 @@ def test_a_ranker_learns_from_histories_and_serves_strangers():
 
 
 class Recorder:
-    """An engine that knows what it was given."""
+    """An engine that records its input."""
 
     text_settings, settings_file = None, None
 
@@ -278,7 +278,7 @@ class Recorder:
         (HistorySize(2, 2), "a <q> d <session> e <q> b <session> s <q> x"),
     ],
 )
-def test_a_model_gets_as_much_as_it_reads(size, line):
+def test_a_model_gets_only_the_part_it_reads(size, line):
     engine = Recorder(size)
     found = Suggester(trained=engine).suggest(["s", "x"], history=HISTORY)
     assert engine.given == [line]

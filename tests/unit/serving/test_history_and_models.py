@@ -1,4 +1,4 @@
-"""What models read of a person's history: those of three levels some of it, others nothing."""
+"""How much of a history models read: a part with three levels, nothing with fewer."""
 
 import logging
 import random
@@ -45,12 +45,12 @@ HISTORIES = [[session(9) for _ in range(RNG.randrange(8))] for _ in SESSIONS]
         ("hlstm", (0, 0)),
     ],
 )
-def test_what_each_model_reads(name, size):
+def test_how_much_each_model_reads(name, size):
     assert trained(name).history_size == HistorySize(*size)
 
 
-def test_it_is_what_the_task_would_cut_it_to(caplog):
-    """So that nobody is warned of histories, which are longer than any model as a rule."""
+def test_requests_are_truncated_in_the_same_way_as_by_the_task(caplog):
+    """So there are no warnings about histories, most of which are too long for the model."""
     model = trained("3-level")
     requests = [
         Request(tuple(each), tuple(map(tuple, history)))
@@ -74,8 +74,8 @@ def answers(suggester, histories):
 
 @pytest.mark.parametrize("name", ["2-level", "3-level"])
 @pytest.mark.parametrize("ranked", [False, True])
-def test_alone_as_in_a_batch(name, ranked):
-    """Of different lengths of history; the model's scores decide where there is a ranker."""
+def test_a_batch_equals_one_by_one(name, ranked):
+    """With histories of different lengths; with a ranker, the model's scores decide."""
     table = table_of([each for each in SESSIONS if len(each) > 1])
     suggester = Suggester(table, trained(name), by_likelihood() if ranked else None, beam=4)
     together = answers(suggester, HISTORIES)
@@ -87,7 +87,7 @@ def test_alone_as_in_a_batch(name, ranked):
 
 
 @pytest.mark.parametrize("name, reads", [("2-level", False), ("3-level", True)])
-def test_only_three_levels_are_moved_by_a_history(name, reads):
+def test_only_models_of_three_levels_depend_on_a_history(name, reads):
     suggester = Suggester(trained=trained(name), without=["history"], beam=4)
     strangers, known = answers(suggester, None), answers(suggester, HISTORIES)
     assert (strangers != known) == reads

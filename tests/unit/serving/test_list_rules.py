@@ -1,4 +1,4 @@
-"""Which candidates belong in a list: what has to do with the session, and what people ask."""
+"""Which candidates belong in a list: those related to the session, and those that people ask."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from mtn_serving.features import NAMES
 from mtn_serving.list_rules import MIN_FROM_SESSION, arrange
 
-# What the rules look at, of a candidate that has nothing to do with the session.
+# The features that the rules use, for a candidate unrelated to the session.
 STRAY = {
     "made_up": 0,
     "above_asked": np.nan,
@@ -34,7 +34,7 @@ def is_shown(candidate):
     return arrange(rows_of(candidate), [0]) == [(0, "likely")]
 
 
-def test_related_ones_in_their_order():
+def test_related_candidates_keep_their_order():
     rows = rows_of(STRAY, RELATED, MADE_UP, RELATED)
     assert arrange(rows, [3, 2, 0, 1]) == [(3, "likely"), (1, "likely")]
     found = arrange(rows, [0, 1, 2, 3], unrelated=True)
@@ -52,16 +52,16 @@ def test_related_ones_in_their_order():
         {"own_asked": np.log(2)},
     ],
 )
-def test_what_is_related(what):
-    """What says the same, what two people asked after it, and what this person ever asked.
+def test_related_candidates(what):
+    """Similar text, queries that two people asked after the last one, and the person's own queries.
 
-    Not a number: there are no counts.
+    NaN: there are no counts.
     """
     assert is_shown({**STRAY, **what})
 
 
 @pytest.mark.parametrize("what", [{"from_session": 0.49}, {"people_after": 1}, {}])
-def test_what_is_not(what):
+def test_unrelated_candidates(what):
     assert not is_shown({**STRAY, **what})
 
 
@@ -76,13 +76,15 @@ def test_what_is_not(what):
         ({"new_words": 1}, False),
     ],
 )
-def test_made_up_text_that_makes_sense(what, shown):
-    """Two words of the session, or text that the model finds likelier than all that people asked.
-    Not a number: there is no model, or nothing that people asked."""
+def test_made_up_text(what, shown):
+    """Shown with two words of the session, or if likelier than every query that people asked.
+
+    NaN: there is no model, or no query that people asked.
+    """
     candidate = {**MADE_UP, "words": 2, **what}
     assert is_shown(candidate) == shown
     assert not is_shown({**candidate, "from_session": 0})
 
 
-def test_what_people_ask_may_have_one_word_or_new_ones():
+def test_queries_that_people_ask_may_have_one_word_or_new_words():
     assert is_shown({**RELATED, "words": 1}) and is_shown({**RELATED, "new_words": 1})

@@ -1,4 +1,4 @@
-"""The table of next queries: against the yardstick and by hand, on disk, and when damaged."""
+"""The table of next queries: by hand, by brute force, on disk, and damaged."""
 
 import json
 import random
@@ -34,7 +34,7 @@ def table_of(sessions, **options):
 
 
 def by_brute_force(sessions, asked, longest):
-    """[(query, share)] by the longest context, then shorter ones."""
+    """[(query, share)] by the longest context, then by shorter ones."""
     ranked = {}
     for length in range(min(longest, len(asked)), 0, -1):
         context = asked[-length:]
@@ -57,10 +57,10 @@ def write(folder, sessions, users=None):
         (folder / "train.user").write_text("".join(f"{user}\n" for user in users))
 
 
-# --- what it suggests -----------------------------------------------------------------------------
+# --- suggestions ----------------------------------------------------------------------------------
 
 
-def test_longer_contexts_first():
+def test_longer_contexts_come_first():
     table = table_of(SESSIONS)
     assert table.suggest(["a"], 9) == [("b", 0.5), ("c", 0.25), ("d", 0.25)]
     assert table.suggest(["x", "a"], 9) == [("c", 1.0), ("b", 0.5), ("d", 0.25)]
@@ -74,14 +74,14 @@ def test_longer_contexts_first():
     st.lists(st.sampled_from(["a", "b", "a b", "é", "new"]), min_size=1, max_size=5),
     st.integers(1, 4),
 )
-def test_it_is_what_brute_force_finds(sessions, asked, longest):
+def test_suggestions_equal_brute_force(sessions, asked, longest):
     found = table_of(sessions, longest=longest).suggest(asked, 99)
     expected = by_brute_force(sessions, asked, longest)
     assert found == [(query, pytest.approx(share)) for query, share in expected]
 
 
 def test_popularity():
-    """`a` began three sessions and came later in one."""
+    """`a` began three sessions and is a later query of another."""
     table = table_of(SESSIONS)
     asked = {query: int(count) for query, count in zip(table.queries, table.asked)}
     assert asked == {"a": 4, "b": 2, "c": 2, "d": 2, "x": 1}
@@ -95,7 +95,7 @@ def test_queries_of_a_word_by_popularity():
     assert counts.tolist() == [2, 2, 1]
 
 
-def test_a_change_counts_once_for_each_two_queries():
+def test_a_change_counts_once_per_pair_of_queries():
     sessions = 5 * [["cheap cars", "old cars"]] + [["cheap flats", "old flats"]]
     sessions += 5 * [["red cars", "blue cars"]]  # one pair of queries only
     table = table_of(sessions)
@@ -107,8 +107,8 @@ def test_a_change_counts_once_for_each_two_queries():
 # --- few users ------------------------------------------------------------------------------------
 
 
-def test_queries_of_few_users_have_no_role():
-    """`rare` was asked five times, by one person: neither suggested nor looked up."""
+def test_queries_of_few_users_are_left_out():
+    """One person asked `rare`, six times: it is neither suggested nor a context."""
     sessions = [*5 * [["a", "rare", "b"]], ["a", "b"], ["rare", "b"]]
     users = [*10 * [1], 2, 1]
     table = table_of(sessions, users=users, min_users=2)
@@ -120,7 +120,7 @@ def test_queries_of_few_users_have_no_role():
 
 
 @given(st.integers(0, 2**32), st.integers(1, 3))
-def test_whatever_is_left_is_counted_as_before(seed, min_users):
+def test_counts_of_the_remaining_queries_do_not_change(seed, min_users):
     rng = random.Random(seed)
     sessions = [[rng.choice("abcde") for _ in range(rng.randint(2, 5))] for _ in range(8)]
     who = [rng.randrange(4) for _ in sessions]
@@ -144,7 +144,7 @@ def test_whatever_is_left_is_counted_as_before(seed, min_users):
 
 
 @pytest.mark.parametrize("users", [[1], [1, 2, 3]])
-def test_users_must_be_those_of_the_pairs(users):
+def test_users_and_pairs_must_have_the_same_number(users):
     with pytest.raises(InputError, match="not of the same number"):
         table_of([["a", "b", "c"]], users=users)
 
@@ -156,7 +156,7 @@ def test_very_long_contexts():
     assert len(table.contexts(session[:-1])) == 290
 
 
-def test_few_users_without_the_file(tmp_path):
+def test_min_users_needs_the_file_of_users(tmp_path):
     write(tmp_path, SESSIONS)
     with pytest.raises(InputError, match=r"train\.user: no such file.*--users"):
         main(["--train", f"{tmp_path}/train", "--output", f"{tmp_path}/table", "--min-users", "2"])
@@ -180,7 +180,7 @@ def saved(tmp_path):
     return tmp_path / "table"
 
 
-def test_it_opens_as_it_was_saved(saved):
+def test_an_opened_table_equals_the_saved_one(saved):
     table = NextQueries.open(saved)
     assert table.suggest(["x", "a"], 9) == [("c", 1.0), ("b", 0.5), ("d", 0.25)]
     assert table.facts["pairs"] == 7
@@ -188,7 +188,7 @@ def test_it_opens_as_it_was_saved(saved):
     assert all(isinstance(each.base, np.memmap) for each in maps)
 
 
-def test_it_is_replaced_whole(saved):
+def test_a_table_is_replaced_as_a_whole(saved):
     table_of([["a", "z"]]).save(saved)
     assert NextQueries.open(saved).suggest(["a"], 9) == [("z", 1.0)]
     assert {path.name for path in saved.parent.iterdir()} == {
@@ -207,15 +207,15 @@ def test_nothing_else_is_replaced(tmp_path):
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "ten years"
 
 
-def test_that_it_may_not_be_replaced_is_said_before_the_work(tmp_path):
-    """The text is not looked at: there is none."""
+def test_a_refused_output_is_reported_before_the_work(tmp_path):
+    """The text is not read: there is none."""
     (tmp_path / "thesis.txt").write_text("ten years")
     with pytest.raises(InputError, match="something else is there already"):
         main(["--train", "none", "--output", str(tmp_path)])
 
 
-def test_how_many_are_left_out_is_said(tmp_path, capsys):
-    """By default queries of one person are left out, where people are known."""
+def test_the_number_of_queries_left_out_is_reported(tmp_path, capsys):
+    """By default, queries of one person are left out if people are known."""
     write(tmp_path, [["a", "b"]], ["1"])
     line = ["--train", f"{tmp_path}/train", "--output", f"{tmp_path}/table"]
     main([*line, "--min-users", "1"])
@@ -233,7 +233,7 @@ def test_how_many_are_left_out_is_said(tmp_path, capsys):
     assert NextQueries.open(tmp_path / "table").suggest(["a"], 9) == [("b", 1.0)]
 
 
-def test_an_empty_folder_and_what_a_link_leads_to_are_replaced(tmp_path):
+def test_an_empty_folder_and_the_target_of_a_link_are_replaced(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "empty")
     for sessions in (SESSIONS, [["a", "z"]]):
@@ -242,14 +242,14 @@ def test_an_empty_folder_and_what_a_link_leads_to_are_replaced(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"empty", "link"}
 
 
-def test_nothing_is_left_where_it_cannot_be_written(tmp_path):
+def test_an_output_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
         table_of(SESSIONS).save(tmp_path / "file" / "table")
 
 
 def edit_header(folder, signed=True, **changes):
-    """Signed, it is as some other version would have written it."""
+    """Change a header; if signed, its checksum is valid, as if another version had written it."""
     header = {**json.loads((folder / "header.json").read_text()), **changes}
     checksum = header.pop("sha256")
     checksum = content_checksum(header) if signed else checksum
@@ -262,7 +262,7 @@ def flip(file, bit):
     file.write_bytes(content)
 
 
-# Of a header: what Python's parser cannot hold, each in its way.
+# Headers that break Python's parser, each in a different way.
 MONSTERS = {
     "deeply nested": "[" * 100_000 + "]" * 100_000,
     "nested within": '{"kind": "next queries", "x": ' + "[" * 100_000 + "]" * 100_000 + "}",
@@ -325,13 +325,13 @@ ARRAYS = sorted(KIND.files)
 
 
 @pytest.mark.parametrize("name", ["header.json", *ARRAYS])
-def test_a_bit_that_flipped(saved, name):
-    """By the checksums it is found always. Else when it is asked, or nothing can tell: no crash."""
+def test_a_flipped_bit(saved, name):
+    """Checksums always detect it. Without them, a lookup detects it or gives a result: no crash."""
     rng = random.Random(name)
     whole = (saved / name).read_bytes()
     for _ in range(20):
         flip(saved / name, rng.randrange(8 * len(whole)))
-        if name != "header.json":  # of a header, some bits are but white space
+        if name != "header.json":  # some bits of a header only change white space
             with pytest.raises(InputError, match=f"{name}: damaged .*; run mtn-count-next again"):
                 NextQueries.open(saved, verify=True)
         try:
@@ -347,14 +347,14 @@ def test_a_bit_that_flipped(saved, name):
 
 
 def test_opening_reads_none_of_the_arrays(saved):
-    """Whatever their size: their lengths are enough."""
+    """Their lengths are enough."""
     for name in ARRAYS:
         flip(saved / name, -1)
     NextQueries.open(saved)
 
 
-def test_files_of_others_are_not_deleted(saved):
-    """Neither when it is written nor, before the long work, when that is asked."""
+def test_other_files_are_not_deleted(saved):
+    """Saving is refused, and the command refuses before the long work."""
     (saved / "thesis.txt").write_text("ten years")
     before = {path.name: path.read_bytes() for path in saved.iterdir()}
     refused = r"table: holds thesis\.txt, which mtn-count-next did not write; it is not deleted"
@@ -378,7 +378,7 @@ def test_a_file_that_appears_meanwhile_is_not_deleted(saved, monkeypatch):
     assert (saved / "thesis.txt").read_text() == "ten years"
 
 
-def test_a_folder_with_the_name_of_a_file_is_not_deleted(saved):
+def test_a_folder_named_like_a_file_of_the_table_is_not_deleted(saved):
     (saved / "asked.npy").unlink()
     (saved / "asked.npy").mkdir()
     (saved / "asked.npy" / "thesis.txt").write_text("ten years")
@@ -389,7 +389,7 @@ def test_a_folder_with_the_name_of_a_file_is_not_deleted(saved):
 
 @pytest.mark.parametrize("header", [*MONSTERS.values(), "", "[]", "{"])
 def test_a_table_with_a_damaged_header_is_replaced(saved, header):
-    """That is the remedy which those who read it are given."""
+    """As the error message recommends."""
     (saved / "header.json").write_text(header)
     with pytest.raises(InputError, match=r"damaged.*; run mtn-count-next again"):
         NextQueries.open(saved)
@@ -397,7 +397,7 @@ def test_a_table_with_a_damaged_header_is_replaced(saved, header):
     NextQueries.open(saved, verify=True)
 
 
-def test_a_damaged_header_beside_files_of_others(saved):
+def test_a_damaged_header_beside_other_files(saved):
     (saved / "header.json").write_text("{")
     (saved / "thesis.txt").write_text("ten years")
     with pytest.raises(InputError, match="something else is there already, no next queries"):
@@ -406,17 +406,17 @@ def test_a_damaged_header_beside_files_of_others(saved):
 
 
 @pytest.mark.parametrize("monster", MONSTERS)
-def test_monsters_are_not_replaced(tmp_path, monster):
+def test_a_folder_with_only_a_monster_header_is_not_replaced(tmp_path, monster):
     (tmp_path / "header.json").write_text(MONSTERS[monster])
     with pytest.raises(InputError, match="something else is there already, no next queries"):
         main(["--train", "none", "--output", str(tmp_path)])
 
 
-# --- its parts ------------------------------------------------------------------------------------
+# --- parts of the table ---------------------------------------------------------------------------
 
 
 @given(st.sets(st.text(st.characters(exclude_categories=["Cs"]))), st.text(max_size=3))
-def test_pool(texts, wanted):
+def test_text_pool(texts, wanted):
     pool = TextPool.of(texts)
     assert list(pool) == sorted(texts)
     for place, text in enumerate(sorted(texts)):
@@ -429,14 +429,14 @@ def test_pool(texts, wanted):
 
 @pytest.mark.parametrize("count", [1023, 1024, 1025, 5000])
 def test_many_texts_are_found(count):
-    """Some are at hand, the others are between two of them."""
+    """Some are decoded in advance, the others are between two of these."""
     rng = random.Random(count)
     texts = {"".join(rng.choices("ab é\U0001f600", k=rng.randint(0, 12))) for _ in range(2 * count)}
     texts = sorted(texts)[:count]
     pool = TextPool.of(texts)
     assert [pool.find(text) for text in texts] == list(range(count))
     assert all(pool.find(text + "\0") is None for text in texts)
-    assert pool.find("\ud800") is None  # half a character, which nobody can write, but send
+    assert pool.find("\ud800") is None  # half a character: no file has it, but a request may
     for prefix in ("", "a", "b é", "\U0001f600"):
         found = [pool[place] for place in pool.starting_with(prefix)]
         assert found == [text for text in texts if text.startswith(prefix)]
@@ -453,7 +453,7 @@ def test_ranked_lists(events):
         assert counts.tolist() == [items.count(item) for item in ranked]
 
 
-def test_the_longest_lists_are_cut_at_their_end():
+def test_long_lists_are_truncated_at_the_end():
     keys, items = np.array([1, 1, 1, 2]), np.array([5, 6, 7, 8])
     lists = RankedLists.rank(keys, items, np.array([1, 3, 2, 1]), size=3, longest=2)
     assert [lists[key][0].tolist() for key in range(3)] == [[], [6, 7], [8]]

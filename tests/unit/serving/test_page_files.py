@@ -1,5 +1,5 @@
-"""What can be told of the page from its files: nothing from elsewhere, and nothing that a strict
-Content-Security-Policy or somebody's text could break. The demo's samples fit the sample log."""
+"""The files of the page: nothing loaded from other sites, and nothing that a strict
+Content-Security-Policy forbids or typed text could break. The demo's samples fit the sample log."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ SAMPLES = (ROOT / "examples/sample_log/samples.txt").read_text(encoding="utf-8")
 FILES = sorted(path for path in PAGE.iterdir() if path.suffix in (".html", ".css", ".js", ".svg"))
 LAW = Process()
 
-# Text that would be read as markup or code, and what the policy forbids.
+# Ways to read text as markup or code, and what the policy forbids.
 FORBIDDEN = re.compile(
     r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function"
     r"|<style|\sstyle=|javascript:|\son[a-z]+=\"|@import|url\("
@@ -33,15 +33,15 @@ def test_there_are_a_dozen_samples():
 
 @pytest.mark.parametrize("session", list(sessions()), ids=" > ".join)
 def test_samples_can_occur_in_the_sample_log(session):
-    """Each query can be the next one, by the law of the log, and something comes after the last."""
+    """The process of the log can produce each next query, and a query after the last one."""
     assert session[0] in LAW.first_queries()
     for length in range(1, len(session)):
         assert session[length] in LAW.next_queries(session[:length])
     assert LAW.next_queries(session)
 
 
-def test_the_same_query_is_followed_by_another_where_the_session_is_another():
-    """The first two samples: this is what the page is for."""
+def test_the_same_last_query_has_different_next_queries_in_different_sessions():
+    """The first two samples show this, the point of the page."""
     first_two = [sample.split(" <q> ") for sample in SAMPLES[:2]]
     laws = map(LAW.next_queries, first_two)
     likeliest = [max(law, key=law.get) for law in laws]
@@ -50,14 +50,14 @@ def test_the_same_query_is_followed_by_another_where_the_session_is_another():
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_nothing_is_markup_code_or_from_elsewhere(path):
+def test_no_markup_no_code_and_nothing_from_other_sites(path):
     text = path.read_text(encoding="utf-8")
     assert FORBIDDEN.search(text) is None
     addresses = set(re.findall(r"https?://[^\s\"'<>]+", text))
     assert addresses <= {"http://www.w3.org/2000/svg", "https://HOST", "https://HOST/widget.js"}
 
 
-def test_all_modules_that_are_imported_are_there():
+def test_all_imported_modules_exist():
     for path in FILES:
         for name in re.findall(r"from \"\./([^\"]+)\"", path.read_text(encoding="utf-8")):
             assert (PAGE / name).is_file(), f"{path.name} imports {name}"

@@ -1,4 +1,4 @@
-"""How many people asked what, and typed which words: by hand, by brute force, and on disk."""
+"""Numbers of people per query, word and word pair: by hand, by brute force, and on disk."""
 
 import json
 import random
@@ -13,7 +13,7 @@ from mtn_preprocess.errors import InputError
 from mtn_serving.counting import count_next_queries
 from mtn_serving.next_queries import NextQueries
 
-# Who asked what: users 1, 2 and 1 again.
+# Asked by the users 1, 2 and 1.
 SESSIONS = [["red car", "car wash"], ["red car", "car wash"], ["old red car", "car wash", "tea"]]
 USERS = [1, 2, 1, 1]
 
@@ -39,14 +39,14 @@ def test_people_of_queries_and_of_followers():
 
 
 def test_words_of_queries_that_too_few_asked():
-    """`big tea` and `big pot` are of one person each, `big` is of both."""
+    """One person asked `big tea`, another `big pot`; both typed `big`."""
     sessions = [["big tea", "x"], ["big pot", "x"], ["old pot", "x"]]
     table = table_of(sessions, users=[1, 2, 2], min_users=2)
     assert list(table.queries) == ["x"]
     known = [word for word in ("big", "old", "pot", "tea", "x", "new") if table.knows_word(word)]
     assert known == ["big", "x"]
     assert not table.knows_word_pair("big", "tea")
-    assert list(table.words) == ["big", "x"]  # no other word is kept anywhere
+    assert list(table.words) == ["big", "x"]  # no other word is stored
 
 
 def test_pairs_of_neighbouring_words():
@@ -57,14 +57,14 @@ def test_pairs_of_neighbouring_words():
     assert table.knows_word_pair("red", "car", 2) and not table.knows_word_pair("red", "car", 3)
 
 
-def test_a_table_of_one_person_knows_how_many():
+def test_a_table_without_a_minimum_still_counts_people():
     table = table_of(SESSIONS, users=USERS, min_users=1)
     assert table.knows_word("old") and not table.knows_word("old", 2)
     assert table.knows_word_pair("old", "red") and not table.knows_word_pair("old", "red", 2)
 
 
-def test_without_users_times_are_counted():
-    """`car` three times as a last word; twice in one query is once."""
+def test_without_users_occurrences_are_counted():
+    """`car` is in three queries; twice in one query counts once."""
     table = table_of([["car", "x"], ["big car car", "car"]])
     assert not table.has_users and table.follower_users is None and table.users_of(0) == 0
     assert table.knows_word("car", 3) and not table.knows_word("car", 4)
@@ -85,7 +85,7 @@ def test_people_by_brute_force(seed, min_users, with_users):
         sessions, users=users if with_users else None, min_users=min_users if with_users else 1
     )
     asked = [(user, query) for user, session in zip(who, sessions) for query in session]
-    if not with_users:  # each query as if another person had asked it
+    if not with_users:  # as if each query came from a different person
         asked = [(number, query) for number, (_, query) in enumerate(asked)]
 
     def people(condition):
@@ -130,7 +130,7 @@ def test_the_order_of_the_data_does_not_matter(rng):
 
 
 def as_earlier_code_wrote(folder):
-    """A header without users, and no arrays of them."""
+    """Turn a table into one of an earlier version: without users and their arrays."""
     header = json.loads((folder / "header.json").read_text())
     new = ["users", "follower_users", "word_users", "word_pairs", "word_pair_users"]
     lengths = {name: size for name, size in header["lengths"].items() if name not in new}
@@ -143,7 +143,7 @@ def as_earlier_code_wrote(folder):
 
 
 @pytest.mark.parametrize("users", [USERS, None])
-def test_it_is_kept(tmp_path, users):
+def test_numbers_of_people_are_saved(tmp_path, users):
     made = table_of(SESSIONS, users=users)
     made.save(tmp_path / "table")
     table = NextQueries.open(tmp_path / "table", verify=True)
@@ -154,7 +154,7 @@ def test_it_is_kept(tmp_path, users):
         assert users_after(table, "red car") == {"car wash": 2}
 
 
-def test_tables_of_earlier_code(tmp_path):
+def test_tables_of_earlier_versions(tmp_path):
     table_of(SESSIONS, users=USERS).save(tmp_path / "table")
     as_earlier_code_wrote(tmp_path / "table")
     table = NextQueries.open(tmp_path / "table", verify=True)
@@ -167,7 +167,7 @@ def test_tables_of_earlier_code(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["users", "follower_users", "word_users", "word_pair_users"])
-def test_arrays_of_other_lengths(tmp_path, name):
+def test_arrays_of_wrong_lengths(tmp_path, name):
     folder = tmp_path / "table"
     table_of(SESSIONS, users=USERS).save(folder)
     lengths = json.loads((folder / "header.json").read_text())["lengths"]

@@ -1,4 +1,4 @@
-"""What may tell who somebody is: examples that are invented, and what only looks like one."""
+"""Text that may identify a person: invented examples, and text that only looks like it."""
 
 import pytest
 from hypothesis import given
@@ -62,6 +62,6 @@ def test_not_personal(text):
 
 @given(st.lists(st.text("0123456789", min_size=1, max_size=3), min_size=1), st.sampled_from(" -."))
 def test_groups_of_digits_count_together(groups, between):
-    """None of them can be a year."""
+    """No group is long enough to be a year."""
     digits = sum(map(len, groups))
     assert has_personal_data(between.join(groups)) == (digits >= MIN_DIGITS)

@@ -1,4 +1,4 @@
-"""`PREFIX.history` beside the pairs: read by mtn-suggest and mtn-fit-ranker, or left alone."""
+"""`PREFIX.history` beside the pairs: mtn-suggest and mtn-fit-ranker use or ignore it."""
 
 import pytest
 from optional_parts import need_lightgbm
@@ -29,7 +29,7 @@ def lines(prefix, use_history=True, model_reads=NOTHING):
     return [each.line for batch in found.batches() for each in batch], notes
 
 
-def test_histories_stand_in_front(tmp_path):
+def test_histories_come_before_sessions(tmp_path):
     prefix = write(tmp_path, history="\na <q> b <session> c\n")
     assert lines(prefix) == (
         ["x", "a <q> b <session> c <session> x <q> y"],
@@ -40,7 +40,7 @@ def test_histories_stand_in_front(tmp_path):
     assert [tuple(each.pair) for each in found] == [("x", "y"), ("x <q> y", "z")]
 
 
-def test_each_has_its_own_history_in_many_batches(tmp_path):
+def test_each_pair_has_its_own_history_in_many_batches(tmp_path):
     numbers = range(100)
     session = "".join(f"x{number}\n" for number in numbers)
     history = "".join(f"h{number}\n" if number % 3 else "\n" for number in numbers)
@@ -48,20 +48,20 @@ def test_each_has_its_own_history_in_many_batches(tmp_path):
     assert found == [f"h{n} <session> x{n}" if n % 3 else f"x{n}" for n in numbers]
 
 
-def test_pieces_are_put_together(tmp_path):
+def test_word_pieces_are_joined(tmp_path):
     prefix = write(tmp_path, session="▁x ▁y z\n", asked="▁y\n", history="▁a b <session> ▁c\n")
     assert lines(prefix)[0] == ["ab <session> c <session> x yz"]
 
 
-def test_histories_of_the_sessions_themselves(tmp_path):
+def test_histories_in_the_session_file(tmp_path):
     prefix = write(tmp_path, session="a <session> x\nx <q> y\n")
     assert lines(prefix)[0] == ["a <session> x", "x <q> y"]
     assert lines(prefix, use_history=False)[0] == ["x", "x <q> y"]
     write(tmp_path, session="a <session> x\nx <q> y\n", history="b <session> a\n\n")
-    assert lines(prefix)[0] == ["b <session> a <session> x", "x <q> y"]  # all of it, once
+    assert lines(prefix)[0] == ["b <session> a <session> x", "x <q> y"]  # the whole history, once
 
 
-def test_what_is_cut_is_counted(tmp_path):
+def test_truncated_histories_are_counted(tmp_path):
     long = " <session> ".join(["a"] * (MAX_HISTORY + 1))
     prefix = write(tmp_path, history=f"{long}\nb <q> c <session> d\n")
     _, notes = lines(prefix, model_reads=HistorySize(2, 1))
@@ -79,7 +79,7 @@ def test_what_is_cut_is_counted(tmp_path):
         ("a\n\nb\n", r"test\.history:3: a line too many, .*test\.session has 2; .*--no-history"),
     ],
 )
-def test_line_n_belongs_to_pair_n(tmp_path, history, message):
+def test_line_n_must_belong_to_pair_n(tmp_path, history, message):
     prefix = write(tmp_path, history=history)
     with pytest.raises(InputError, match=message):
         lines(prefix)
@@ -106,7 +106,7 @@ def first_suggestions(capsys, tmp_path, flags):
 def test_mtn_suggest_over_a_test_set(counts, tmp_path, capsys):
     prefix = write(tmp_path, history="x <q> mine\n\n")
     found, said = first_suggestions(capsys, tmp_path, [*counts, "--test", prefix])
-    assert found == [("x", "mine"), ("x <q> y", "z")]  # sessions as their file has them
+    assert found == [("x", "mine"), ("x <q> y", "z")]  # sessions as in their file
     assert "mtn-suggest: 1 of 2 pairs are of people with a history\n" in said
     flags = [*counts, "--test", prefix, "--no-history"]
     assert first_suggestions(capsys, tmp_path, flags)[0] == [("x", "y"), ("x <q> y", "z")]
@@ -129,7 +129,7 @@ def test_mtn_suggest_for_typed_lines(counts, capsys):
     ],
 )
 def test_mtn_fit_ranker(counts, tmp_path, capsys, flags, hits):
-    """One table for people with their past, and one as if nobody knew them."""
+    """One table of scores with histories, and one as if everybody were a stranger."""
     need_lightgbm()
     people = [f"own {number % 5}" for number in range(60)]
     write(

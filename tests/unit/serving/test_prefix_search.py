@@ -1,4 +1,4 @@
-"""Looking up what starts with a prefix: against doing it the slow way."""
+"""Searching by prefix, compared with brute force."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from mtn_serving.text_pool import TextPool
 @pytest.mark.parametrize("block", [1, 3, 256])
 @given(st.lists(st.integers(0, 5), max_size=80), st.integers(1, 9), st.data())
 def test_the_most_frequent_of_a_range(block, counts, most, data):
-    """As by sorting all of it: largest count first, of equals the smaller number."""
+    """The same as sorting the range: largest count first, ties by the smaller number."""
     start = data.draw(st.integers(0, len(counts)))
     numbers = range(start, data.draw(st.integers(start, len(counts))))
     with pytest.MonkeyPatch.context() as patch:
@@ -25,7 +25,7 @@ def test_the_most_frequent_of_a_range(block, counts, most, data):
     assert found == sorted(numbers, key=lambda number: (-counts[number], number))[:most]
 
 
-def test_words_behind_a_word():
+def test_words_after_a_word():
     table = table_of([["x", "a bc"], ["x", "a bc"], ["x", "a bd"], ["x", "a c"], ["x", "b be"]])
     assert next_words(table, "a", "b", 9) == ["bc", "bd"]
     assert next_words(table, "a", "", 2) == ["bc", "bd"]
@@ -33,7 +33,7 @@ def test_words_behind_a_word():
 
 
 def errors_of(prefix):
-    """All texts that are one error away, by trying everything."""
+    """All texts that are one error away, by brute force."""
     letters = "abé "
     found = set()
     for place in range(1, len(prefix)):

@@ -1,4 +1,4 @@
-"""A ranker: the order it gives, how it is kept, and with what it may be used."""
+"""A ranker: its order, its files, and the parts it may be used with."""
 
 import random
 import shutil
@@ -22,7 +22,7 @@ PLAIN = Calibration(1.0, 0.0)
 # --- order ----------------------------------------------------------------------------------------
 
 
-def test_the_likeliest_first_and_of_equals_the_first():
+def test_the_likeliest_row_comes_first_and_ties_keep_their_order():
     rows = rows_of(*[RELATED] * 2)
     assert [each.row for each in order(rows, np.array([0.1, 0.3]))] == [1, 0]
     assert [each.row for each in order(rows, np.array([0.3, 0.3]))] == [0, 1]
@@ -30,7 +30,7 @@ def test_the_likeliest_first_and_of_equals_the_first():
 
 
 def test_each_row_of_a_list_has_its_probability():
-    """Scores 0, 2 and -1, on a line of slope 2 from -1: log-odds -1, 3 and -3."""
+    """Scores 0, 2 and -1 with slope 2 and intercept -1: log-odds -1, 3 and -3."""
     learner = SimpleNamespace(predict=lambda rows: np.array([0.0, 2.0, -1.0]))
     ranker = Ranker(learner, Calibration(2.0, -1.0), conditions_of(False, True), {})
     likely = [1 / (1 + np.exp(-odds)) for odds in (-1, 3, -3)]
@@ -42,7 +42,7 @@ def test_each_row_of_a_list_has_its_probability():
     assert [each.row for each in all_rows] == [0, 2, 1]
 
 
-def test_saved_and_loaded_it_gives_the_same(tmp_path):
+def test_a_loaded_ranker_equals_the_saved_one(tmp_path):
     fitted = fitted_example()
     fitted.ranker.save(tmp_path / "ranker")
     loaded = Ranker.load(tmp_path / "ranker")
@@ -54,8 +54,8 @@ def test_saved_and_loaded_it_gives_the_same(tmp_path):
     assert loaded.facts["examples"] == 400
 
 
-def test_a_ranker_that_never_saw_a_past_takes_everybody_for_a_stranger(tmp_path):
-    """It knows nothing of the worth of a past. In files of earlier code nothing is said of it."""
+def test_a_ranker_fitted_without_histories_treats_everybody_as_a_stranger(tmp_path):
+    """It cannot weigh a history."""
     fitted = fitted_example().ranker
     table, history = TABLE, [["x", "mine"], ["x", "mine"]]
     alone = Suggester(table, ranker=fitted).suggest(["x"])
@@ -116,8 +116,8 @@ def test_a_damaged_ranker_is_one_line(saved, damage, message):
     assert "\n" not in str(error.value)
 
 
-def test_it_is_replaced_whole_or_not_at_all(saved):
-    """A ranker whose learner cannot be written leaves the older one, and nothing else."""
+def test_a_ranker_is_replaced_atomically(saved):
+    """If the learner cannot be written, the older ranker stays, and nothing else."""
     before = {path.name: path.read_bytes() for path in saved.iterdir()}
     ranker = fitted_example().ranker
     ranker.save(saved)
@@ -135,8 +135,8 @@ def test_it_is_replaced_whole_or_not_at_all(saved):
     assert list(saved.parent.iterdir()) == [saved]
 
 
-def test_a_ranker_of_earlier_code_is_refused_and_can_be_replaced(tmp_path):
-    """Its files have other names, which its header lists."""
+def test_a_ranker_of_an_earlier_version_is_refused_and_can_be_replaced(tmp_path):
+    """Its files have other names, which the header lists."""
     old = tmp_path / "ranker"
     shutil.copytree(ROOT / "tests/kept/ranker", old)
     with pytest.raises(InputError) as error:
@@ -152,7 +152,7 @@ def test_a_ranker_of_earlier_code_is_refused_and_can_be_replaced(tmp_path):
 
 
 def test_lightgbm_never_sees_a_damaged_learner(saved, monkeypatch):
-    """It would abort the process on some, never end on others, and believe most."""
+    """It crashes on some, hangs on others, and accepts most."""
     rng = random.Random(1)
     monkeypatch.setattr("lightgbm.Booster", lambda **_: pytest.fail("it was given some"))
     for file in sorted(saved.glob("*.txt")):
@@ -164,15 +164,15 @@ def test_lightgbm_never_sees_a_damaged_learner(saved, monkeypatch):
             file.write_bytes(whole)
 
 
-# --- used as it was fitted ------------------------------------------------------------------------
+# --- conditions -----------------------------------------------------------------------------------
 
 
 def ranker_for(*parts, **options):
-    """That was fitted so, and can do nothing."""
+    """A ranker with these conditions and no learner."""
     return Ranker(None, PLAIN, conditions_of(*parts, **options), {})
 
 
-def test_what_is_left_open_is_as_the_ranker_was_fitted():
+def test_missing_options_are_those_of_the_ranker():
     ranker = ranker_for(False, True, without=["edits"], beam=3)
     suggester = Suggester(TABLE, ranker=ranker)
     assert suggester.conditions == ranker.conditions._replace(text=TEXT)
@@ -208,7 +208,7 @@ def test_what_is_left_open_is_as_the_ranker_was_fitted():
         ),
     ],
 )
-def test_otherwise_it_is_refused(fitted_for, options, message):
+def test_other_conditions_are_refused(fitted_for, options, message):
     parts, fitted_with = fitted_for
     with pytest.raises(InputError, match=message) as error:
         Suggester(TABLE, ranker=ranker_for(*parts, **fitted_with), **options)

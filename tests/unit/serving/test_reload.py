@@ -1,4 +1,4 @@
-"""A running suggester takes up a new version of its bundle: whole or not at all."""
+"""A running suggester loads a new version of its bundle, atomically."""
 
 import shutil
 import sys
@@ -15,7 +15,7 @@ from mtn_serving.suggester import Suggester
 
 @pytest.fixture
 def bundles(tmp_path):
-    """Two: in one everybody asks `old 1` after `x` and `old 2` after `y`, in the other `new`."""
+    """Two bundles: in `old`, `old 1` follows `x` and `old 2` follows `y`; in `new`, `new 1`, …"""
     for name in ("old", "new"):
         sessions = [["x", f"{name} 1"], ["y", f"{name} 2"]] * 3
         table_of(sessions).save(tmp_path / f"counts-{name}")
@@ -32,18 +32,18 @@ def first(suggester, query="x"):
     return suggester.suggest([query])[0].text
 
 
-def test_a_new_version_is_taken_up(bundles):
+def test_a_new_version_is_loaded(bundles):
     suggester = Suggester.load(bundles / "served")
     before = suggester.bundle.version
     assert first(suggester) == "old 1" and suggester.reload() is False
     update(bundles, "new")
-    assert first(suggester) == "old 1"  # until it is asked to
+    assert first(suggester) == "old 1"  # until `reload` is called
     assert suggester.reload() is True
     assert first(suggester) == "new 1" and suggester.bundle.version != before
     assert suggester.reload() is False
 
 
-def test_a_bad_one_is_refused_and_the_old_one_stays(bundles):
+def test_a_damaged_bundle_is_refused_and_the_old_one_stays(bundles):
     suggester = Suggester.load(bundles / "served")
     shutil.rmtree(bundles / "served")
     with pytest.raises(InputError, match="no bundle"):
@@ -58,7 +58,7 @@ def test_a_bad_one_is_refused_and_the_old_one_stays(bundles):
     assert suggester.reload() and first(suggester) == "new 1"
 
 
-def test_what_it_was_loaded_with_stays(bundles):
+def test_options_of_loading_stay(bundles):
     (bundles / "blocked").write_text("1\n")
     suggester = Suggester.load(bundles / "served", block_list=bundles / "blocked")
     assert [each.text for each in suggester.suggest(["x"])] == []
@@ -69,7 +69,7 @@ def test_what_it_was_loaded_with_stays(bundles):
 
 
 def test_replaced_while_it_is_read(bundles, monkeypatch):
-    """Parts of two versions are not put together."""
+    """Parts of two versions are never combined."""
     opened = loading.Bundle.table
 
     def table(bundle):
@@ -82,7 +82,7 @@ def test_replaced_while_it_is_read(bundles, monkeypatch):
         Suggester.load(bundles / "served")
 
 
-def test_under_threads_every_answer_is_of_one_version(bundles):
+def test_with_threads_every_answer_comes_from_one_version(bundles):
     suggester = Suggester.load(bundles / "served")
     sessions = [["x"], ["y"]] * 8
 
@@ -105,7 +105,7 @@ def test_under_threads_every_answer_is_of_one_version(bundles):
     assert first(suggester) == "new 1"
 
 
-def test_other_parts_are_loaded_again_too(bundles):
+def test_separate_parts_are_loaded_again_too(bundles):
     suggester = Suggester.load(counts=bundles / "counts-old")
     table_of([["x", "new 1"]] * 3).save(bundles / "counts-old")
     assert suggester.bundle is None and suggester.reload() and first(suggester) == "new 1"

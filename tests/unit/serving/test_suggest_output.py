@@ -1,4 +1,4 @@
-"""What `mtn-suggest` prints of single sessions, as lines and as JSON."""
+"""What `mtn-suggest` prints for single sessions, as lines and as JSON."""
 
 import io
 import json
@@ -18,13 +18,13 @@ def answered(answer, lines):
     return out.getvalue()
 
 
-def test_lines_say_by_which_rule_a_suggestion_stands_there():
+def test_lines_name_the_rule_of_each_suggestion():
     assert answered(answer_lines, ["Paris\n", "never\n"]) == (
         "0.0000\tcounts\tin turn\tlondon\n-1.0000\tcounts\tin turn\trome\n\n\n"
     )
 
 
-def test_json_keeps_step_with_the_input():
+def test_each_input_line_gets_one_json_object():
     typed = ["Paris\n", "\n", "<q>\n", "never\n", "par\udcffis\n", "x", ""]
     lines = answered(answer_in_json, typed).splitlines()
     found = [json.loads(line) for line in lines]

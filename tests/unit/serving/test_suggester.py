@@ -1,4 +1,4 @@
-"""Suggestions without a ranker: in the order of their sources; and what is never suggested."""
+"""Suggestions without a ranker: the order of sources, and what is never suggested."""
 
 from collections import Counter
 
@@ -45,7 +45,7 @@ def test_earlier_queries_of_the_session_come_last_newest_first():
     assert texts(Suggester(TABLE, without=["edits", "session"]), ["p", "a b"]) == ["c", "d"]
 
 
-def test_how_long_ago_is_known_of_every_source():
+def test_queries_ago_is_known_for_every_source():
     found = gather(["p", "c", "q", "p", "a b"], TABLE, ["q", "new"])
     ago = {each.text: (each.source, each.queries_ago) for each in found}
     expected = {"c": ("counts", 4), "q": ("beam", 3), "p": ("session", 2), "new": ("beam", None)}
@@ -54,7 +54,7 @@ def test_how_long_ago_is_known_of_every_source():
 
 @pytest.mark.parametrize("last", ["a", "A", " a"])
 def test_the_last_query_is_never_suggested(last):
-    """Whatever source has it: here, each of them has."""
+    """Whatever the source: here, every source has it."""
     table = table_of([["p", "a"], ["a", "a"], ["a", "b"], ["a c", "a"]])
     past = past_of([["b", "a"], ["b", "a"]], "b")
     assert "a" in own_queries(past) and "a" in dict(table.suggest(["a"], 9))
@@ -66,7 +66,7 @@ def test_the_last_query_is_never_suggested(last):
     assert texts(Suggester(table), ["a", "p", last])[0] == "b"
 
 
-def test_as_many_as_asked():
+def test_the_number_of_suggestions():
     assert texts(Suggester(TABLE), ["d", "a b"], n=2) == ["c", "d"]
 
 
@@ -87,7 +87,7 @@ def test_sessions_as_text_or_as_queries():
     assert as_line(["Paris", "<q>"]) == r"paris <q> \<q>"
     assert as_line("a  b <q> c") == "a b <q> c"
     assert as_line("▁a ▁b c <q> ▁d") == "a bc <q> d"
-    assert as_line("foo ▁bar baz") == "foo ▁bar baz"  # typed so: pieces would begin with the mark
+    assert as_line("foo ▁bar baz") == "foo ▁bar baz"  # typed: pieces would begin with the mark
     assert texts(Suggester(TABLE), "x <q> a b") == texts(Suggester(TABLE), ["x", "a b"])
 
 
@@ -112,10 +112,10 @@ def test_no_gpu(monkeypatch):
         ("a <session> <q> b", "a <session> b"),
         (["", "a", "  "], "a"),
         ("Cafe\u0301 PARIS", "café paris"),
-        ("par\udcffis", "par?is"),  # a byte that is no UTF-8
+        ("par\udcffis", "par?is"),  # a byte that is not UTF-8
     ],
 )
-def test_what_people_type(session, line):
+def test_lines_of_typed_sessions(session, line):
     assert as_line(session) == line
 
 
@@ -123,12 +123,12 @@ def test_what_people_type(session, line):
     "session", ["", "<q>", "<q> <session> <q>", "a b <session>", "a b <unit3> <q>", [], ["", " "]]
 )
 def test_a_session_without_a_query(session):
-    """Nor is it the one before, which has ended."""
+    """An earlier session has ended and does not take its place."""
     with pytest.raises(InputError, match="a session without a query; give at least one"):
         Suggester(TABLE).suggest(session)
 
 
-def test_what_nobody_asked_has_no_suggestions():
+def test_unseen_queries_and_no_sessions_have_no_suggestions():
     assert Suggester(TABLE).suggest(["never"], n=1000) == []
     assert Suggester(TABLE).suggest_many([]) == []
 
@@ -140,7 +140,7 @@ def test_queries_as_typed_get_suggestions_as_typed():
 
 
 @pytest.mark.parametrize("line", ["", "<q>", "<Q> <Session>", "▁", " \n", "a b <session>"])
-def test_lines_without_a_query_are_known_before_they_are_asked(line):
+def test_lines_without_a_query(line):
     assert not has_query(line)
     with pytest.raises(InputError, match="a session without a query"):
         as_line(line)
@@ -150,13 +150,13 @@ def test_lines_with_a_query():
     assert has_query("<q> a") and has_query("a ▁b") and has_query("a <session> b")
 
 
-def test_unrelated_is_for_ranked_lists():
+def test_unrelated_needs_a_ranker():
     with pytest.raises(InputError, match="`unrelated` needs a ranker"):
         Suggester(TABLE, unrelated=True)
 
 
-def test_what_may_not_be_shown_takes_nobodys_place():
-    """30 queries followed; of the first 20, half may not be shown."""
+def test_candidates_held_back_are_replaced():
+    """There are 30 followers; 10 of the first 20 may not be shown."""
     followers = [f"{'bad' if number < 10 else 'good'} w{number:02}" for number in range(30)]
     sessions = [["a", each] for number, each in enumerate(followers) for _ in range(40 - number)]
     suggester = Suggester(
@@ -197,7 +197,7 @@ HOW = r"suggest\(session\) takes one session, suggest_many\(sessions\) a list"
         (None, "a session is a list of queries, not NoneType; "),
     ],
 )
-def test_what_is_not_one_session(session, message):
+def test_not_a_session(session, message):
     with pytest.raises(TypeError, match=message + HOW):
         Suggester(TABLE).suggest(session)
     with pytest.raises(TypeError, match=message + HOW):
@@ -207,7 +207,7 @@ def test_what_is_not_one_session(session, message):
 
 
 @pytest.mark.parametrize("sessions", ["ebay", b"ebay", None, iter([["ebay"]])])
-def test_what_is_not_many_sessions(sessions):
+def test_not_a_list_of_sessions(sessions):
     with pytest.raises(TypeError, match="sessions are a list, not .*; " + HOW):
         Suggester(TABLE).suggest_many(sessions)
 
@@ -219,7 +219,7 @@ def test_earlier_sessions_in_a_list_are_refused(word):
 
 
 @pytest.mark.parametrize("n", [0, -1])
-def test_fewer_than_one(n):
+def test_n_below_one(n):
     with pytest.raises(InputError, match=f"{n} suggestions were asked for; ask for at least 1"):
         Suggester(TABLE).suggest(["a b"], n)
     with pytest.raises(TypeError):
@@ -228,7 +228,7 @@ def test_fewer_than_one(n):
 
 @pytest.mark.parametrize("symbol", ["<s>", "<PAD>", "</s>", "<unk>", "MadeUpWord0000"])
 def test_typed_symbols_are_words(symbol):
-    """Those of fairseq; in a line, separators are meant as such."""
+    """fairseq's symbols; in a line, only separators keep their meaning."""
     escaped = "\\" + symbol.lower()
     assert as_line([f"w1 {symbol}", symbol, "<q>"]) == rf"w1 {escaped} <q> {escaped} <q> \<q>"
     assert as_line(f"w1 {symbol} <q> {symbol}") == f"w1 {escaped} <q> {escaped}"

@@ -1,4 +1,4 @@
-"""One suggester, several threads: everybody gets the list that he would get alone."""
+"""One suggester, several threads: each gets the same list as alone."""
 
 import random
 import sys
@@ -39,7 +39,7 @@ def _switch_often():
 
 
 def by_likelihood():
-    """A ranker that believes the model: what it scores decides the order."""
+    """A ranker that sorts by the model's score."""
     score = NAMES.index("log_probability_per_token")
     learner = SimpleNamespace(predict=lambda rows: rows[:, score].astype(float))
     conditions = conditions_of(model=True, counts=True, beam=4)

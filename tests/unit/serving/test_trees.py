@@ -1,4 +1,4 @@
-"""A ranker's trees as a graph: what LightGBM predicts, for any features."""
+"""A ranker's trees as a graph: the same predictions as LightGBM, for any features."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +20,7 @@ ROUNDS = 20
 
 
 def fitted(seed, **options):
-    """Trees on numbers of every kind: with and without gaps, of few values, all the same."""
+    """Trees fitted on columns of several kinds: with and without NaN, few values, constant."""
     need_lightgbm()
     lightgbm = import_lightgbm()
     rng = np.random.default_rng(seed)
@@ -61,15 +61,15 @@ NUMBERS = st.floats(width=32) | st.sampled_from([0.0, -0.0, 1.0, 2.0, 1e-30, -1e
 
 
 @given(st.sampled_from([1, 2]), arrays(np.float32, (4, COLUMNS), elements=NUMBERS))
-def test_the_same_as_lightgbm(seed, rows):
-    """To the last bit of float32, in which the graph gives its sum."""
+def test_predictions_equal_lightgbm(seed, rows):
+    """Exactly in float32, the output type of the graph."""
     _, learner, trees = both(seed)
     expected = learner.predict(rows).astype(np.float32)
     assert trees.predict(rows).astype(np.float32).tolist() == expected.tolist()
 
 
-def test_the_same_at_every_threshold():
-    """And at the float32 on either side of it."""
+def test_predictions_are_equal_at_every_threshold():
+    """And at the next float32 on either side."""
     _, learner, trees = both(1)
     dumped = learner.dump_model()["tree_info"]
     values = {value for tree in dumped for _, value in thresholds(tree["tree_structure"])}
@@ -101,7 +101,7 @@ def test_splits_without_a_graph_are_refused(options):
         tree_graph(learner)
 
 
-def test_a_graph_that_is_none():
+def test_an_invalid_graph():
     with pytest.raises(InputError, match=r"trees\.onnx: not for ONNX Runtime") as error:
         Trees(b"no graph", Path("trees.onnx"))
     assert "\n" not in str(error.value)

@@ -1,4 +1,4 @@
-"""What is typed meets the counts as the training text did; parts of different text are refused."""
+"""Typed text is normalised as the training text was; parts of different text are refused."""
 
 import io
 import json
@@ -48,11 +48,11 @@ def texts(session, suggester=None):
         ("Bob's Pizza", "bob s pizza"),
     ],
 )
-def test_suggestions_are_those_of_the_training_text(typed, prepared):
+def test_typed_text_gets_the_suggestions_of_prepared_text(typed, prepared):
     assert texts([typed]) == texts(typed) == texts([prepared]) == texts(prepared)
     assert Suggester(TABLE).suggest([typed])[0].source == "counts"
     assert texts([f"{typed}?", typed]) == texts(f"{typed} <q> {prepared}")
-    of_other_makers = Suggester(table_of(SESSIONS))  # whose text may well have other characters
+    of_other_makers = Suggester(table_of(SESSIONS))  # unknown settings: text is not normalised
     assert texts([typed], of_other_makers) != texts([prepared], of_other_makers)
 
 
@@ -70,7 +70,7 @@ def test_masks_of_the_counts_are_used():
 
 
 @given(st.lists(st.one_of(st.text(), some_text, some_words), min_size=1, max_size=3), some_settings)
-def test_any_typed_session_gives_the_tokens_of_the_preparation(typed, settings):
+def test_typed_sessions_are_normalised_as_in_the_preparation(typed, settings):
     prepared = list(filter(None, map(QueryReader(settings), typed)))
     if not prepared:
         with pytest.raises(InputError, match="a session without a query"):
@@ -78,10 +78,10 @@ def test_any_typed_session_gives_the_tokens_of_the_preparation(typed, settings):
         return
     line = " <q> ".join(prepared)
     assert as_line(typed, SessionReader(settings)) == line
-    assert as_line(line, SessionReader(settings)) == line  # prepared text stays as it is
+    assert as_line(line, SessionReader(settings)) == line  # prepared text is unchanged
 
 
-def test_lines_of_which_nothing_is_left():
+def test_lines_that_are_empty_after_normalisation():
     reader = SessionReader(TextSettings())
     assert not has_query("!!! <q> ...", reader) and has_query("!!! <q> a", reader)
     assert as_line("!!! <q> a <q> ?", reader) == "a"
@@ -92,11 +92,11 @@ def test_lines_of_which_nothing_is_left():
     assert second["session"] == "ebay" and second["suggestions"]
 
 
-# --- settings travel, and are compared ------------------------------------------------------------
+# --- settings are saved and compared --------------------------------------------------------------
 
 
 def counted(folder, settings, sessions=SESSIONS):
-    """A table in `folder/counts`, by the command, from text with these settings."""
+    """A table in `folder/counts`, made by the command from text with these settings."""
     folder.mkdir()
     write(folder, sessions)
     if settings is not None:
@@ -118,7 +118,7 @@ def ranker_of(settings, folder=None):
 
 
 @pytest.mark.parametrize("known", [(True, False), (False, True), (True, True)])
-def test_parts_without_settings_go_with_any(known):
+def test_parts_without_settings_fit_any_settings(known):
     settings = TextSettings(SYMBOLS)
     of_table, of_ranker = (settings if each else None for each in known)
     suggester = Suggester(table_of(SESSIONS, text=of_table), ranker=ranker_of(of_ranker))
@@ -137,7 +137,7 @@ def test_parts_of_different_text_are_refused(tmp_path):
     )
 
 
-def test_a_test_text_of_other_settings_is_refused(tmp_path):
+def test_a_test_text_with_other_settings_is_refused(tmp_path):
     suggester = Suggester(NextQueries.open(counted(tmp_path / "text", TextSettings())))
     answer_test(suggester, str(tmp_path / "text" / "train"), 3, io.StringIO())
     counted(tmp_path / "other", TextSettings(SYMBOLS))
@@ -145,7 +145,7 @@ def test_a_test_text_of_other_settings_is_refused(tmp_path):
         answer_test(suggester, str(tmp_path / "other" / "train"), 3, io.StringIO())
 
 
-def test_settings_that_this_version_does_not_know(tmp_path):
+def test_unknown_settings(tmp_path):
     folder = counted(tmp_path / "text", TextSettings())
     edit_header(folder, text={"characters": "moon", "mask_numbers": True, "mask_emails": True})
     with pytest.raises(InputError, match=r"counts/header.json: 'moon' is none of the character ru"):
@@ -163,13 +163,13 @@ def test_a_query_is_shown_as_most_people_typed_it():
     assert (found.text, found.query) == ("bob's pizza", "bob s pizza")
     found = Suggester(SHOWN).suggest("ebay motors")[0]
     assert (found.text, found.query) == ("www.ebay.com", "www ebay com")
-    again = Suggester(SHOWN).suggest(["ebay motors", found.text])  # somebody chose it
+    again = Suggester(SHOWN).suggest(["ebay motors", found.text])  # as if the suggestion was chosen
     assert again == Suggester(SHOWN).suggest("ebay motors <q> www ebay com")
     plain = Suggester(SHOWN).suggest(["bob's pizza"])[0]
     assert plain.text == plain.query == "ebay"
 
 
-def test_forms_are_kept_with_the_counts(tmp_path):
+def test_forms_are_saved_with_the_counts(tmp_path):
     SHOWN.save(tmp_path / "counts")
     table = NextQueries.open(tmp_path / "counts", verify=True)
     assert {query: table.form(query) for query in (*SHOWN.queries, "never asked")} == {
@@ -180,7 +180,7 @@ def test_forms_are_kept_with_the_counts(tmp_path):
     assert table.facts["shown_in_another_form"] == 2
 
 
-def test_forms_come_from_beside_the_training_text(tmp_path):
+def test_forms_are_read_beside_the_training_text(tmp_path):
     folder = tmp_path / "text"
     folder.mkdir()
     write_forms(folder, FORMS.items())
@@ -189,12 +189,12 @@ def test_forms_come_from_beside_the_training_text(tmp_path):
     assert NextQueries.open(tmp_path / "counts").form("www ebay com") == "www.ebay.com"
 
 
-def test_tables_of_earlier_code_have_no_forms():
+def test_tables_of_earlier_versions_have_no_forms():
     table = NextQueries.open(ROOT / "tests/kept/counts", verify=True)
     assert {table.form(query) for query in table.queries[:50]} == {None}
 
 
-def test_a_test_set_is_scored_by_the_text_itself(tmp_path):
+def test_a_test_set_is_answered_in_prepared_text(tmp_path):
     write(tmp_path, [["ebay", "bob s pizza"]])
     out = io.StringIO()
     answer_test(Suggester(SHOWN), str(tmp_path / "train"), 1, out)

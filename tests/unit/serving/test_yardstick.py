@@ -1,4 +1,4 @@
-"""`mtn-yardstick`: n-best lists by copying and counting, worked by hand and by brute force."""
+"""`mtn-yardstick`: n-best lists by copying and counting, checked by hand and by brute force."""
 
 import io
 import math
@@ -17,18 +17,18 @@ from mtn_serving.commands import yardstick
 from mtn_serving.commands.yardstick import main, run
 from mtn_serving.counting import count_followers
 
-ECHO = -math.inf  # and whatever else is copied, not counted
-EMPTY = ("", 0.0)  # what stands for an empty list
+ECHO = -math.inf  # the score of all copied queries
+EMPTY = ("", 0.0)  # how an empty list is written
 HALF, THIRD, QUARTER = math.log(1 / 2), math.log(1 / 3), math.log(1 / 4)
 
 
 def unrolled(sessions):
-    """[(prefix, next query)], shortest prefix first, as preparation writes them."""
+    """[(prefix, next query)], shortest prefix first, as the preparation writes them."""
     return [(session[:t], session[t]) for session in sessions for t in range(1, len(session))]
 
 
 def write(prefix, pairs, history=()):
-    """`history`: earlier sessions, put before every source."""
+    """Write the pairs, with the earlier sessions `history` before every source."""
     earlier = "".join(" <q> ".join(session) + " <session> " for session in history)
     lines = [earlier + " <q> ".join(queries) for queries, _ in pairs]
     prefix.with_suffix(".session").write_text("".join(f"{line}\n" for line in lines), "utf-8")
@@ -38,7 +38,7 @@ def write(prefix, pairs, history=()):
 
 
 def answers(folder, method, sessions, asked, nbest=5, history=()):
-    """For each asked prefix, its [(query, score)] as read from the log."""
+    """The [(query, score)] of each prefix in `asked`, read from the log."""
     train = write(folder / "train", unrolled(sessions), history)
     test = write(folder / "test", [(queries, "next") for queries in asked], history)
     return ranked_lists(method, train, test, nbest)
@@ -80,44 +80,45 @@ def test_last(tmp_path):
     asked = [["a"], ["x", "a"], ["b"], ["c"], ["a", "never seen"]]
     one, other, b, c, unseen = answers(tmp_path, "last", SESSIONS, asked)
     check(one, ("b", HALF), ("c", QUARTER), ("d", QUARTER), ("a", ECHO))
-    assert other == one  # what came before the last query is not looked at
+    assert other == one  # queries before the last one are ignored
     check(b, ("c", HALF), ("d", HALF), ("b", ECHO))
-    check(c, ("c", ECHO))  # only ever the end of a session
+    check(c, ("c", ECHO))  # `c` only ends sessions
     check(unseen, ("never seen", ECHO))
 
 
 def test_session_backs_off(tmp_path):
     asked = [["x", "a"], ["y", "a"], ["x", "a", "b"], ["never", "seen"]]
     whole, shorter, middle, unseen = answers(tmp_path, "session", SESSIONS, asked)
-    # `x, a` was followed by c alone; then what followed `a`, without c.
+    # Only c followed `x, a`; then the followers of `a`, without c.
     check(whole, ("c", 0.0), ("b", HALF), ("d", QUARTER), ("a", ECHO))
     check(shorter, ("b", HALF), ("c", QUARTER), ("d", QUARTER), ("a", ECHO))
-    # `x, a, b` never was, `a, b` was: it need not have begun a session.
+    # `x, a, b` was never seen, but `a, b` was; it need not begin a session.
     check(middle, ("c", HALF), ("d", HALF), ("b", ECHO))
     check(unseen, ("seen", ECHO))
 
 
-def test_a_prefix_counts_also_where_it_did_not_begin_a_session(tmp_path):
+def test_a_prefix_counts_anywhere_in_a_session(tmp_path):
     sessions = [["s", "a", "b", "c"], ["a", "b", "d"], ["t", "a", "b", "c"]]
     (found,) = answers(tmp_path, "session", sessions, [["a", "b"]])
     check(found, ("c", math.log(2 / 3)), ("d", THIRD), ("b", ECHO))
 
 
 def test_a_transition_counts_once_however_long_its_session(tmp_path):
-    """`a, b` of the long session is in three of its prefixes; it was typed once."""
+    """`a, b` is in three prefixes of the long session, but was typed once."""
     sessions = [["a", "b", "c", "d", "e"], ["a", "z"], ["a", "z"]]
     (found,) = answers(tmp_path, "last", sessions, [["a"]])
     check(found, ("z", math.log(2 / 3)), ("b", THIRD), ("a", ECHO))
 
 
 def test_the_same_query_twice_in_a_session(tmp_path):
-    """a, b, a, c: `a` was followed by b once and by c once; `b` by a."""
+    """In a, b, a, c: b and c followed `a` once each, and a followed `b`."""
     found = answers(tmp_path, "session", [["a", "b", "a", "c"]], [["a"], ["b", "a"]])
     check(found[0], ("b", HALF), ("c", HALF), ("a", ECHO))
     check(found[1], ("c", 0.0), ("b", HALF), ("a", ECHO))
 
 
-def test_ties_go_by_code_point_whatever_the_order_of_the_sessions(tmp_path):
+def test_ties_are_in_code_point_order(tmp_path):
+    """Whatever the order of the sessions."""
     following = ["b", "B", "é", "a b", "a", "10", "9"]
     sessions = [["q", query] for query in following]
     for seed in range(4):
@@ -126,8 +127,8 @@ def test_ties_go_by_code_point_whatever_the_order_of_the_sessions(tmp_path):
         assert [query for query, _ in found] == ["10", "9", "B", "a", "a b", "b", "é", "q"]
 
 
-def test_a_query_that_was_repeated_is_counted_and_not_echoed_again(tmp_path):
-    """Preparation drops repeats; other people's files may have them."""
+def test_a_repeated_query_is_counted_and_not_echoed_again(tmp_path):
+    """The preparation drops repeated queries, but files of other tools may have them."""
     (found,) = answers(tmp_path, "last", [["a", "a"], ["a", "a"], ["a", "b"]], [["a"]])
     check(found, ("a", math.log(2 / 3)), ("b", THIRD))
 
@@ -139,7 +140,7 @@ def test_nbest(tmp_path, nbest, expected):
 
 
 def test_words_are_not_queries(tmp_path):
-    """`a b` is one query, and neither `b` nor the two queries `a`, `b`."""
+    """`a b` is one query, not `b` and not the two queries `a`, `b`."""
     sessions = [["a b", "one"], ["b", "two"], ["a", "b", "three"]]
     found = answers(tmp_path, "session", sessions, [["a b"], ["b"], ["a", "b"]])
     check(found[0], ("one", 0.0), ("a b", ECHO))
@@ -157,7 +158,7 @@ def test_back(tmp_path):
     check(whole, ("c", 0.0), ("b", HALF), ("d", QUARTER), ("x", ECHO))
     check(unseen, ("never", ECHO))
     check(alone, EMPTY)
-    check(twice, ("u", ECHO), ("v", ECHO))  # each once, newest first
+    check(twice, ("u", ECHO), ("v", ECHO))  # each query once, newest first
 
 
 def test_back_first(tmp_path):
@@ -171,22 +172,22 @@ def test_back_first(tmp_path):
 
 
 @pytest.mark.parametrize("method", ["back", "back-first"])
-def test_the_last_query_is_not_suggested_though_it_was_asked_before_or_counted(tmp_path, method):
-    """It leaves no gap: the list is as long as it can be."""
+def test_the_last_query_is_not_suggested_even_if_asked_before_or_counted(tmp_path, method):
+    """The list has its full length nevertheless."""
     (found,) = answers(tmp_path, method, [["a", "a"], ["a", "a"], ["a", "b"]], [["a", "c", "a"]], 2)
     expected = [("b", THIRD), ("c", ECHO)]
     check(found, *(expected if method == "back" else expected[::-1]))
 
 
-# --- a person's own past --------------------------------------------------------------------------
+# --- a person's history ---------------------------------------------------------------------------
 
-# After `a`: q, r, q, r; the person asked a 4 times, q and r twice each, and s last of all.
+# After `a`: q, r, q, r. The person asked a 4 times, q and r twice each, and s once, at the end.
 PAST = [["a", "q"], ["a", "r"], ["a", "q"], ["a", "r"], ["s"]]
 
 
 @pytest.mark.parametrize("kept", ["beside", "in front"])
 def test_personal(tmp_path, kept):
-    """Own next queries, own frequent ones, then what others asked after `a`."""
+    """The person's next queries, then the person's frequent queries, then those of others."""
     train = write(tmp_path / "train", unrolled(SESSIONS))
     sessions = [["z", "a"], ["s"], ["never", "seen"]]
     pairs = [(session, "next") for session in sessions]
@@ -199,14 +200,14 @@ def test_personal(tmp_path, kept):
     after, other, unseen = ranked_lists("personal", train, test, 9)
     ninth = math.log(1 / 9)
     counted = [("b", HALF), ("c", QUARTER), ("d", QUARTER)]
-    check(after, ("r", HALF), ("q", HALF), ("s", ninth), *counted)  # r was asked later than q
+    check(after, ("r", HALF), ("q", HALF), ("s", ninth), *counted)  # r is more recent than q
     often = [("a", math.log(4 / 9)), ("r", math.log(2 / 9)), ("q", math.log(2 / 9))]
     check(other, *often)
     check(unseen, *often, ("s", ninth))
 
 
-def test_each_pair_has_the_past_of_its_line(tmp_path, capfd):
-    """Empty for a person without one; the text's own is not looked at beside it."""
+def test_each_pair_has_the_history_of_its_line(tmp_path, capfd):
+    """An empty line is an empty history; histories in the session file are ignored."""
     train = write(tmp_path / "train", unrolled(SESSIONS))
     test = write(tmp_path / "test", [(["a"], "x"), (["a"], "x"), (["new"], "x")], [["not this"]])
     (tmp_path / "test.history").write_text("a <q> one\n\n\n", "utf-8")
@@ -220,7 +221,7 @@ def test_each_pair_has_the_past_of_its_line(tmp_path, capfd):
     )
 
 
-def test_personal_needs_a_past(tmp_path):
+def test_personal_needs_a_history(tmp_path):
     train = write(tmp_path / "train", unrolled(SESSIONS))
     test = write(tmp_path / "test", [(["a"], "b"), (["a", "b"], "c")])
     out = io.StringIO()
@@ -233,7 +234,7 @@ def test_personal_needs_a_past(tmp_path):
     assert out.getvalue() == ""
 
 
-def test_text_in_word_pieces_and_a_past_in_words(tmp_path):
+def test_text_in_word_pieces_and_a_history_in_words(tmp_path):
     write(tmp_path / "train", [(["▁x y"], "▁b")])
     test = write(tmp_path / "test", [(["▁x y"], "▁c")])
     (tmp_path / "test.history").write_text("xy <q> old\n", "utf-8")
@@ -242,7 +243,7 @@ def test_text_in_word_pieces_and_a_past_in_words(tmp_path):
 
 
 @pytest.mark.parametrize("method", sorted(set(METHODS) - {"personal"}))
-def test_earlier_sessions_are_not_looked_at(tmp_path, method):
+def test_earlier_sessions_are_ignored(tmp_path, method):
     asked = [["x", "a"], ["a"], ["new"]]
     expected = answers(tmp_path, method, SESSIONS, asked)
     assert answers(tmp_path, method, SESSIONS, asked, history=[["a", "q"], ["x"]]) == expected
@@ -252,7 +253,7 @@ def test_earlier_sessions_are_not_looked_at(tmp_path, method):
 
 
 def by_brute_force(method, sessions, queries, nbest):
-    """From whole sessions, in which every issued query stands once; not from unrolled pairs."""
+    """The list from whole sessions, where each query occurs once, not from unrolled pairs."""
     longest = {"echo": 0, "last": 1}.get(method, len(queries))
     ranked = []
     for length in range(longest, 0, -1):
@@ -294,8 +295,8 @@ def test_against_brute_force(tmp_path_factory, method, sessions, asked, nbest):
 # --- files ----------------------------------------------------------------------------------------
 
 
-def test_the_log_reads_like_that_of_fairseq_generate(tmp_path, capfd):
-    """Every pair in its place, with all of its source; words as they were written."""
+def test_the_log_has_the_format_of_fairseq_generate(tmp_path, capfd):
+    """Every pair is in its place, with its whole source, and words are unchanged."""
     history = [["old", "\\<q> typed"]]
     pairs = [(["x", "a"], "c"), (["é ß"], "\\<unk> 中"), (["a"], "b")]
     train = write(tmp_path / "train", unrolled(SESSIONS), history)
@@ -317,14 +318,14 @@ def test_the_log_reads_like_that_of_fairseq_generate(tmp_path, capfd):
     assert "first suggestions: 1 by the last 2, 1 by the last 1, 1 by echo" in printed.err
 
 
-def test_spaces_are_made_single(tmp_path):
+def test_repeated_spaces_become_one(tmp_path):
     write(tmp_path / "train", [(["a  b", " c"], " d  e ")])
     write(tmp_path / "test", [(["a b", "c"], "x")])
     found = ranked_lists("session", str(tmp_path / "train"), str(tmp_path / "test"), 5)
     check(found[0], ("d e", 0.0), ("c", ECHO))
 
 
-def test_echo_needs_no_training_text_and_the_others_do(tmp_path, capfd):
+def test_only_echo_needs_no_training_text(tmp_path, capfd):
     test = write(tmp_path / "test", [(["a"], "b")])
     main(["echo", "--test", test])
     assert "D-0\t-inf\ta\n" in capfd.readouterr().out
@@ -377,7 +378,7 @@ def test_progress(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["last", "session"])
-def test_only_what_is_asked_for_is_counted(tmp_path, monkeypatch, method):
+def test_only_pairs_with_a_last_query_of_the_test_are_counted(tmp_path, monkeypatch, method):
     """Millions of training pairs must not need millions of counters."""
     counted = []
 
