@@ -1,4 +1,4 @@
-"""From a request to its list: cache, batch, deadline, fallback."""
+"""Answer a request: cache, batch, deadline, fallback."""
 
 import time
 from collections import defaultdict
@@ -17,28 +17,28 @@ from .metrics import Metrics
 from .schemas import Reason
 from .settings import Settings
 
-FOR_MODEL = 0.8  # of the time for an answer; the rest is for the list from counts
+FOR_MODEL = 0.8  # share of the deadline for the model; the rest is for the list from counts
 MIN_FALLBACK_SECONDS = 0.05
 EXPLAIN_SECONDS = 10.0
-STUCK_SECONDS = 60.0  # no batch takes as long
+STUCK_SECONDS = 60.0  # far longer than any batch
 
 Queries = Tuple[str, ...]
 
 
 class Ask(NamedTuple):
-    """One request on its way."""
+    """One request."""
 
     bundle: ServedBundle
     session: Queries
     history: Optional[Tuple[Queries, ...]]
     n: int
-    seconds: float  # within which an answer is wanted
-    prefix: Optional[str] = None  # of a query in the making; None for the next query
+    seconds: float  # the deadline
+    prefix: Optional[str] = None  # to complete; None for suggestions
 
 
 class Found(NamedTuple):
     suggestions: Sequence[Suggestion]
-    degraded: Optional[Reason] = None  # why it is from counts alone
+    degraded: Optional[Reason] = None  # why the list is from counts alone
 
 
 class Failed(NamedTuple):
@@ -56,7 +56,7 @@ Outcome = Union[Sequence[Suggestion], Failed]
 
 
 class Answering:
-    """Everything between the routes and the bundles."""
+    """Connects the routes with the bundles."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self.metrics, self.deadline = metrics, settings.deadline
@@ -76,11 +76,11 @@ class Answering:
         )
 
     async def find(self, ask: Ask) -> Found:
-        """The list, in time.
+        """The list, within the deadline.
 
         Raises:
-            Full, TooLate: not even counts can give one
-        FilesChanged: somebody wrote into the bundle
+            Full, TooLate: even counts cannot answer in time
+            FilesChanged: somebody wrote into the bundle
         """
         if not _has_query(ask):
             return Found(())
@@ -105,7 +105,7 @@ class Answering:
         return found
 
     async def _from_counts(self, ask: Ask, reason: Reason, started: float) -> Found:
-        """In what is left of the time."""
+        """The list from counts, within the remaining time."""
         self.metrics.fallbacks.labels(reason).inc()
         if ask.bundle.counts is None:
             return Found((), reason)
@@ -120,7 +120,7 @@ class Answering:
     async def explain(self, explain: Explain) -> Dict[str, Any]:
         """Raises:
         InputError: there is nothing to explain
-        Full, TooLate: no time for it
+        Full, TooLate: there is no time to answer
         FilesChanged: somebody wrote into the bundle
         """
         outcome = await self.explain_lane.ask(explain, EXPLAIN_SECONDS)
@@ -133,7 +133,7 @@ class Answering:
         raise TooLate
 
     def has_room_by_path(self) -> Dict[str, Callable[[], bool]]:
-        """For each route that makes lists, whether one more can be made: by model or counts."""
+        """For each route with lists: whether model or counts can answer one more request."""
 
         def of(lane: Lane) -> Callable[[], bool]:
             def has_room() -> bool:
@@ -166,7 +166,7 @@ def _raise_if_changed(failed: Failed) -> None:
 
 
 def as_text(queries: Sequence[str]) -> Queries:
-    """What people typed is never a separator, even where it looks like one."""
+    """Typed text is never a separator, even if it looks like one."""
     return tuple(
         query.replace("<", " ").replace(">", " ") if _looks_like_separator(query) else query
         for query in queries
@@ -178,7 +178,7 @@ def _looks_like_separator(query: str) -> bool:
 
 
 def _has_query(ask: Ask) -> bool:
-    """Whether anything is left of the session once it is read; a completion may begin one."""
+    """Whether the session has a query after normalisation; completions do not need one."""
     return ask.prefix is not None or any(map(ask.bundle.suggester.reader.query, ask.session))
 
 
@@ -194,7 +194,7 @@ def _from_counts_of_bundles(asks: List[Ask]) -> List[Outcome]:
 
 
 def _lists(asks: List[Ask], suggesters: List[Suggester]) -> List[Outcome]:
-    """Asks of the same kind and suggester run in one batch."""
+    """Run requests of the same kind and suggester in one batch."""
     groups: Dict[Tuple[int, bool], List[int]] = defaultdict(list)
     for place, (ask, suggester) in enumerate(zip(asks, suggesters)):
         groups[id(suggester), ask.prefix is None].append(place)
@@ -206,11 +206,7 @@ def _lists(asks: List[Ask], suggesters: List[Suggester]) -> List[Outcome]:
 
 
 def _whole_lists(asks: List[Ask], suggester: Suggester) -> List[Outcome]:
-    """Nothing that was read from files while somebody wrote into them.
-
-    Args:
-        asks: of one bundle
-    """
+    """Lists of one bundle, discarded if somebody wrote into its files meanwhile."""
     files = asks[0].bundle.files
     try:
         files.check()
@@ -222,7 +218,7 @@ def _whole_lists(asks: List[Ask], suggester: Suggester) -> List[Outcome]:
 
 
 def _lists_of_group(asks: List[Ask], suggester: Suggester) -> List[Outcome]:
-    """Where one cannot be answered, the others still are."""
+    """Lists of one batch; if one request fails, the others are still answered."""
     sessions, histories = [ask.session for ask in asks], [ask.history for ask in asks]
     prefixes = [ask.prefix for ask in asks if ask.prefix is not None]
     most = max(ask.n for ask in asks)

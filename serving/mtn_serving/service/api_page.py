@@ -1,4 +1,4 @@
-"""The OpenAPI document as a page: no script, nothing from elsewhere."""
+"""The OpenAPI document as a page without scripts or files from other sites."""
 
 import json
 from html import escape
@@ -6,10 +6,10 @@ from typing import Any, Dict, List
 
 
 def api_page(document: Dict[str, Any]) -> str:
-    """Routes with their fields and answers.
+    """A page of the routes with their fields and answers.
 
     Args:
-        document: that of /openapi.json
+        document: the document of /openapi.json
     """
     routes = [
         _route(method, path, facts, document)

@@ -36,7 +36,7 @@ def service_of(request: Request) -> Service:
     return request.app.state.service
 
 
-# Dependencies are coroutines: FastAPI runs any other function in a thread, which takes longer.
+# Dependencies are coroutines: FastAPI runs other functions in a thread, which is slower.
 
 
 async def the_service(request: Request) -> Service:
@@ -90,14 +90,14 @@ async def quick_suggest(
     n: schemas.NumberInAddress = 10,
     session_id: Optional[schemas.Name] = None,
 ) -> Response:
-    """The same, for a quick try: /v1/suggest?q=cheap+flights&q=paris."""
+    """The same as GET, for a quick try: /v1/suggest?q=cheap+flights&q=paris."""
     body = schemas.SuggestRequest(session=q, n=n, session_id=session_id)
     return _json(await answer(service, body))
 
 
 @keyed.post("/v1/complete", response_model=schemas.Answer)
 async def complete(body: schemas.CompleteRequest, service: TheService) -> Response:
-    """Completions of what is being typed, in the context of its session."""
+    """Completions of the query being typed, given its session."""
     return _json(await answer(service, body))
 
 
@@ -112,7 +112,7 @@ async def suggest_batch(body: schemas.BatchRequest, service: TheService) -> Resp
 
 @keyed.post("/v1/explain", response_model=schemas.ExplainAnswer)
 async def explain(body: schemas.ExplainRequest, service: TheService) -> Response:
-    """Why a suggestion is in the list, and what each query of the session adds to it."""
+    """Why a suggestion is in the list, and how much each query of the session contributes."""
     started = time.perf_counter()
     bundle = service.bundles.choose(body.session_id, body.bundle)
     asked = Explain(bundle, as_text(body.session), _history(body), body.suggestion)
@@ -125,7 +125,7 @@ async def explain(body: schemas.ExplainRequest, service: TheService) -> Response
 
 @keyed.get("/v1/samples", response_model=schemas.SamplesAnswer)
 async def samples(service: TheService) -> Response:
-    """Sessions to try the champion with, as its makers chose them (mtn-export --samples)."""
+    """Sample sessions of the champion, chosen with mtn-export --samples."""
     bundle = service.bundles.choose(None)
     found = [
         schemas.SampleAnswer(session=[*each.session], history=[[*past] for past in each.history])
@@ -172,7 +172,7 @@ def _since(started: float) -> float:
 
 
 def _json(answered: Any, status: int = 200) -> Response:
-    """Checked when it was made: FastAPI would check it again."""
+    """A response without FastAPI's validation: pydantic has validated the answer already."""
     return Response(
         answered.model_dump_json(), status, {"Cache-Control": "no-store"}, "application/json"
     )
@@ -206,7 +206,7 @@ async def opensearch_description(request: Request, service: TheService) -> Respo
 
 @keyed.post("/v1/events", response_model=schemas.EventsAnswer)
 async def events(body: schemas.EventsRequest, service: TheService) -> Response:
-    """What was shown, chosen and asked; 404 where events are not kept."""
+    """Record what was shown, chosen and asked; 404 if events are not kept."""
     if service.events is None:
         raise HTTPException(404, "events are not kept here: mtn-serve --events")
     await service.events.keep(body.events)
@@ -218,7 +218,7 @@ async def events(body: schemas.EventsRequest, service: TheService) -> Response:
 
 @public.get("/healthz", response_model=schemas.Health)
 async def healthz(service: TheService) -> Response:
-    """503 where a batch has been running for so long that only a restart helps."""
+    """503 if a batch has been running for so long that only a restart helps."""
     if service.answering.is_stuck():
         return _json(schemas.Health(status="stuck"), 503)
     return _json(schemas.Health(status="ok"))
@@ -241,7 +241,7 @@ async def metrics(service: TheService) -> Response:
 
 @admin.post("/admin/reload", response_model=schemas.Ready)
 async def reload(service: TheService) -> Response:
-    """Take up the bundles and block list as they are now; 409 where they cannot be used."""
+    """Reload the bundles and the block list; 409 if they cannot be used."""
     refused = await service.reload(tell_others=True)
     if refused is not None:
         raise HTTPException(409, refused)
@@ -258,15 +258,15 @@ async def docs(request: Request) -> Response:
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """Loads the bundles at once.
+    """Create the application and load the bundles.
 
     Raises:
-        InputError: a bundle that cannot be served
+        InputError: a bundle cannot be served
     """
     service = Service(settings)
     app = FastAPI(
         title="mtn_fairseq: query suggestions",
-        docs_url=None,  # these pages load scripts of others
+        docs_url=None,  # FastAPI's pages load scripts from other sites
         redoc_url=None,
         lifespan=_lifespan,
     )
@@ -280,7 +280,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_exception_handler(Full, _full)
     app.add_exception_handler(TooLate, _full)
     app.add_exception_handler(FilesChanged, _changed)
-    # The last one is the first to see a request.
+    # The middleware added last sees a request first.
     app.add_middleware(BoundedBodies, max_body=settings.max_body, seconds=settings.body_seconds)
     has_room = service.answering.has_room_by_path()
     app.add_middleware(RefuseWhenFull, has_room=has_room, metrics=service.metrics)
@@ -312,7 +312,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
-    """Without the input itself, which FastAPI would send back, however long."""
+    """Answer 422 without the input itself, which FastAPI would send back, however long."""
     assert isinstance(error, RequestValidationError)
     found = [{key: each[key] for key in ("loc", "msg", "type")} for each in error.errors()[:20]]
     return JSONResponse({"detail": found}, 422)

@@ -1,10 +1,10 @@
-"""Requests that arrive together run together.
+"""Batch the requests that arrive together.
 
-An idle lane runs a request at once. Requests that arrive while a batch runs wait for its end and
-make the next one. Nobody waits to fill a batch, so waiting ends with the running batch, with the
-request's own deadline, or at once where the queue is full, or so long that the deadline will pass.
-A batch is no larger than can be run in a quarter of the time for a request, and a request that has
-less left is not run. Else, under more load than a lane can hold, all results would be late.
+An idle lane runs a request at once. Requests that arrive while a batch runs form the next batch. No
+request waits to fill a batch: waiting ends with the running batch or with the request's deadline.
+Requests are refused at once if the queue is full, or too long for their deadline.
+A batch takes at most a quarter of a request's deadline, and a request with less time left is not
+run. Otherwise all results would be late under overload.
 """
 
 import asyncio
@@ -12,23 +12,23 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Dict, Generic, List, NamedTuple, Optional, Sequence, TypeVar
 
-_SHARE = 0.25  # of the time for a request, for the batch that it is in
-_NEWEST = 0.3  # weight of the newest batch in what a request takes
+_SHARE = 0.25  # share of a request's deadline for its batch
+_NEWEST = 0.3  # weight of the newest batch in the average time per request
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 class Full(Exception):
-    """The queue is full; nothing was begun."""
+    """The queue is full; the request was not started."""
 
 
 class TooLate(Exception):
-    """The time for an answer is over; it is not made, or not waited for."""
+    """The deadline has passed; the answer is not computed, or discarded."""
 
 
 class Watch(NamedTuple):
-    """Who hears of waiting and running, in seconds."""
+    """Callbacks for waiting and running times, in seconds."""
 
     waited: Callable[[float], None]
     ran: Callable[[float, int], None]  # with the number of requests
@@ -38,20 +38,20 @@ class Watch(NamedTuple):
 class _Ticket(NamedTuple):
     item: Any
     since: float
-    seconds: float  # within which a result is wanted
+    seconds: float  # the deadline
 
     def is_late(self, now: float) -> bool:
-        """Whether its time is over before a batch ends that begins now."""
+        """Whether the deadline would pass during a batch that begins now."""
         return self.since + self.seconds - now < _SHARE * self.seconds
 
 
 class Lane(Generic[Item, Result]):
-    """One thread that runs batches, and the queue before it.
+    """One thread that runs batches, and its queue.
 
     Args:
-        run: the results of a batch, in its order; runs in the thread
-        max_batch, max_queue: requests
-        watch: hears of each batch
+        run: computes the results of a batch, in its order; runs in the thread
+        max_batch, max_queue: numbers of requests
+        watch: called for each batch
     """
 
     def __init__(
@@ -66,15 +66,15 @@ class Lane(Generic[Item, Result]):
         self._thread = ThreadPoolExecutor(1)
         self._worker: Optional[asyncio.Task[None]] = None
         self._busy_since: Optional[float] = None
-        self._per_item = 0.0  # seconds, by what batches took lately
+        self._per_item = 0.0  # seconds, average over recent batches
 
     async def ask(self, item: Item, seconds: float) -> Result:
         """The result of one item.
 
         Raises:
             Full: at once
-            TooLate: after `seconds`; before, as soon as it is known that there is no time to run
-                it; an item that still waits is forgotten
+            TooLate: after `seconds`, or earlier if there is clearly no time to run the item; a
+                waiting item is then dropped
         """
         if not self.has_room():
             raise Full
@@ -91,27 +91,27 @@ class Lane(Generic[Item, Result]):
             if not future.done():
                 raise TooLate
             return future.result()
-        finally:  # also where the caller is cancelled
+        finally:  # even if the caller is cancelled
             self._waiting.pop(future, None)
-            future.cancel()  # does nothing to one that is done
+            future.cancel()  # no effect if done
 
     def has_room(self, items: int = 1) -> bool:
         return len(self._waiting) + items <= self.max_queue
 
     def has_time(self, seconds: float) -> bool:
-        """Whether one more item is likely to be run in this time. Some item may always wait, so
-        that what is known of the time of an item stays up to date.
+        """Whether one more item can probably run in this time. One item may always wait, so that
+        the average time per item stays up to date.
         """
         if not self._waiting:
             return True
         return (len(self._waiting) + 1) * self._per_item <= (1 - _SHARE) * seconds
 
     def busy_for(self) -> float:
-        """Seconds that the running batch has taken so far."""
+        """Seconds since the running batch began."""
         return 0.0 if self._busy_since is None else time.monotonic() - self._busy_since
 
     async def close(self) -> None:
-        """When all that was accepted is answered."""
+        """Close, after all accepted items are done."""
         if self._worker is not None:
             await asyncio.wait([self._worker])
         self._thread.shutdown(wait=False)
@@ -120,7 +120,7 @@ class Lane(Generic[Item, Result]):
         loop = asyncio.get_running_loop()
         while self._waiting:
             futures, items = self._take()
-            if not items:  # all of them were too late
+            if not items:  # all were too late
                 continue
             self._busy_since = started = time.monotonic()
             try:
@@ -138,7 +138,7 @@ class Lane(Generic[Item, Result]):
         self._busy_since = self._worker = None
 
     def _take(self) -> "tuple[List[asyncio.Future[Result]], List[Item]]":
-        """The oldest that wait and are not too late: where their results go, and themselves."""
+        """The oldest waiting items that are not too late, with their futures."""
         now = time.monotonic()
         taken: Dict[asyncio.Future[Result], _Ticket] = {}
         for future, ticket in list(self._waiting.items()):

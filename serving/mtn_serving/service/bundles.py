@@ -1,6 +1,6 @@
-"""The bundles that are served, and how a new version of them is taken up.
+"""The served bundles, and loading new versions.
 
-A request keeps the bundle that it began with: the old version goes when its last request ends.
+A request keeps the bundle it began with: an old version is freed when its last request ends.
 """
 
 import hashlib
@@ -26,10 +26,10 @@ _VERSION_LENGTH = 12
 
 
 class Cache:
-    """The newest answers; the one that nobody asked for longest goes first.
+    """A cache of answers that evicts the least recently used one.
 
     Args:
-        size: answers; 0 for none
+        size: maximum number of answers; 0 for none
     """
 
     def __init__(self, size: int) -> None:
@@ -51,10 +51,10 @@ class ServedBundle(NamedTuple):
     arm: Arm
     version: str
     suggester: Suggester
-    counts: Optional[Suggester]  # the same without its model, for when time is short
+    counts: Optional[Suggester]  # the same without the model and ranker, if time is short
     cache: Cache
     files: HeldFiles
-    samples: Sequence[Sample] = ()  # to try it with; as the rules of now let them be shown
+    samples: Sequence[Sample] = ()  # sample sessions that the current rules allow
 
 
 class Bundles(NamedTuple):
@@ -64,14 +64,14 @@ class Bundles(NamedTuple):
     share: float
 
     def choose(self, session_id: Optional[str], wanted: Optional[Arm] = None) -> ServedBundle:
-        """For one session.
+        """Choose the bundle for one session.
 
         Args:
-            session_id: None for no id, which is the champion's
-            wanted: if the request names one
+            session_id: None for no id, which gives the champion
+            wanted: the bundle that the request names, if any
 
         Raises:
-            InputError: that one is not served
+            InputError: that bundle is not served
         """
         if wanted is not None:
             if wanted not in self.served:
@@ -83,7 +83,7 @@ class Bundles(NamedTuple):
         return self.served[CHAMPION]
 
     def have_changed(self) -> bool:
-        """Whether somebody wrote into the files of one."""
+        """Whether somebody wrote into the files of a bundle."""
         try:
             for each in self.served.values():
                 each.files.check()
@@ -96,10 +96,10 @@ class Bundles(NamedTuple):
 
 
 def load_bundles(settings: Settings) -> Bundles:
-    """From their folders, as these are now.
+    """Load the bundles from their folders.
 
     Raises:
-        InputError: one of them is damaged, or of another kind
+        InputError: a bundle is damaged, or a folder is not a bundle
     """
     folders: Dict[Arm, Path] = {CHAMPION: settings.bundle}
     if settings.challenger is not None:
@@ -127,7 +127,7 @@ def _load(arm: Arm, folder: Path, settings: Settings) -> ServedBundle:
 
 
 def _facts_files(folder: Path) -> List[Path]:
-    """What has the checksums of all other files, so that it changes whenever one of them does."""
+    """Files with the checksums of all other files: they change whenever another file does."""
     found = [folder / name for name in (MANIFEST, HEADER) if (folder / name).is_file()]
     if not found:
         raise InputError(
@@ -137,7 +137,7 @@ def _facts_files(folder: Path) -> List[Path]:
 
 
 def _mapped_files(folder: Path) -> List[Path]:
-    """What is read while it is served: counts, also without a bundle around, and weights."""
+    """Files that are read while served: counts, in a bundle or alone, and weights."""
     folders = (folder / COUNTS, folder / MODEL) if (folder / MANIFEST).is_file() else (folder,)
     return sorted(
         path for each in folders for path in each.glob("*") if path.suffix in (".npy", ".weights")

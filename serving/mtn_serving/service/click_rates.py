@@ -1,8 +1,8 @@
-"""Click-through rates of the bundles, with intervals, from the files of events.
+"""Click-through rates of the bundles, with intervals, from event files.
 
-A list counts once as shown and once as clicked, however often it was reported. Sessions, not lists,
-are dealt out to bundles, and the lists of one session are alike: so the intervals take as many
-independent lists as the spread between sessions says (the design effect).
+A list counts at most once as shown and once as clicked, however often it was reported. Sessions,
+not lists, are assigned to bundles, and lists of one session are similar. So the intervals use the
+effective number of independent lists, from the spread between sessions (the design effect).
 """
 
 import json
@@ -19,7 +19,7 @@ Z = 1.959963984540054  # 95 %
 
 
 class Group(NamedTuple):
-    """Whose rate it is."""
+    """Lists with a common rate."""
 
     application: str
     arm: str
@@ -44,8 +44,8 @@ class Summary(NamedTuple):
 
 
 def summarise(folder: Path) -> Summary:
-    """Of all event files in a folder."""
-    shown: Dict[str, Tuple[Group, str]] = {}  # query id -> whose, and of which session
+    """The rates from all event files in a folder."""
+    shown: Dict[str, Tuple[Group, str]] = {}  # query id -> (group, session)
     clicked: Set[str] = set()
     left_out: Counter[str] = Counter()
     for event in _events(folder, left_out):
@@ -93,7 +93,7 @@ def _rates(shown: Dict[str, Tuple[Group, str]], clicked: Set[str]) -> Dict[Group
 
 def rate_of(sessions: Iterable[Iterable[int]]) -> Rate:
     """Args:
-    sessions: of each, how many lists were shown and how many of them clicked
+    sessions: per session (number of lists shown, number of lists clicked)
     """
     pairs = [(shown, clicked) for shown, clicked in sessions]
     shown, clicked = (sum(column) for column in zip(*pairs))
@@ -102,25 +102,25 @@ def rate_of(sessions: Iterable[Iterable[int]]) -> Rate:
 
 
 def design_effect(pairs: List[Tuple[int, int]]) -> float:
-    """How many times as uncertain the rate is as that of independent lists; at least 1."""
+    """The variance of the rate relative to that of independent lists; at least 1."""
     shown, clicked = (sum(column) for column in zip(*pairs))
     rate = clicked / shown
     alone = rate * (1 - rate) / shown
-    if alone == 0:  # nothing that could vary
+    if alone == 0:  # no variance
         return 1.0
     spread = sum((of_click - rate * of_shown) ** 2 for of_shown, of_click in pairs)
     return max(1.0, spread / shown**2 / alone)
 
 
 def wilson(rate: float, lists: float) -> Tuple[float, float]:
-    """Wilson's interval for a share, which holds for few lists and for rates near 0, too."""
+    """Wilson's interval for a share, valid even for few lists and for rates near 0."""
     middle = (rate + Z**2 / (2 * lists)) / (1 + Z**2 / lists)
     half = math.sqrt(rate * (1 - rate) / lists + Z**2 / (4 * lists**2)) * Z / (1 + Z**2 / lists)
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def difference(one: Rate, other: Rate) -> Tuple[float, float, float]:
-    """`one` less `other`, with its interval, by Newcombe's method from those of the two rates."""
+    """`one` minus `other`, with its interval by Newcombe's method."""
     between = one.rate - other.rate
     down = math.hypot(one.rate - one.low, other.high - other.rate)
     up = math.hypot(one.high - one.rate, other.rate - other.low)

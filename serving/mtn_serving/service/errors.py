@@ -1,4 +1,4 @@
-"""Errors of our own in the log: what and where, never with text of users."""
+"""Log internal errors: type and place, never text of users."""
 
 import logging
 import traceback
@@ -10,7 +10,7 @@ LOG = logging.getLogger("mtn_serving.service")
 
 
 def log_error(error: BaseException, metrics: Optional[Metrics] = None) -> None:
-    """Its type and the lines of code that it passed; its message may quote a query."""
+    """Log the type and the traceback; not the message, which may quote a query."""
     if metrics is not None:
         metrics.errors.labels(type(error).__name__).inc()
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,10 +1,10 @@
-"""What was shown, chosen and asked, in files of one JSON object per line.
+"""Record what was shown, chosen and asked, in files of one JSON object per line.
 
     events.DAY.PROCESS.jsonl    lists shown and suggestions chosen: ids and places, no text
-    queries.DAY.PROCESS.jsonl   queries asked, with who asked: input of mtn-log-to-sessions
+    queries.DAY.PROCESS.jsonl   queries, and who asked them: input of mtn-log-to-sessions
 
-Field names are those of User Behavior Insights (UBI) 1.3. What is typed on the way to a query is in
-neither: completions are answered and forgotten.
+Field names are those of User Behavior Insights (UBI) 1.3. Typed prefixes are never recorded:
+completions are answered and forgotten.
 """
 
 import json
@@ -26,16 +26,16 @@ SEARCH = "search"
 _WRITE_SECONDS = 5.0
 _MAX_WAITING = 256
 
-Row = Tuple[str, Dict[str, Any]]  # of which file, and what
+Row = Tuple[str, Dict[str, Any]]  # (name of the file, content)
 
 
 class EventLog:
-    """Appends rows to files of its own process; each file has the rows of one day.
+    """Appends rows to files of this process; each file has the rows of one day.
 
     Args:
-        folder: is made if needed
-        keep_days: files of days that are longer ago are deleted
-        clock: seconds since 1970; may go backwards, the log does not
+        folder: created if needed
+        keep_days: older files are deleted
+        clock: seconds since 1970; if it goes backwards, the log keeps its latest time
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class EventLog:
             raise InputError(reason, "give --events another folder", folder) from None
 
     def append(self, rows: Sequence[Row]) -> None:
-        """All of them, or none: where the disk is full, no half line stays behind."""
+        """Append all rows of a file, or none: a full disk leaves no partial line."""
         self._latest = max(self._latest, self.clock())
         now = datetime.fromtimestamp(self._latest, timezone.utc)
         day = now.strftime("%Y-%m-%d")
@@ -89,7 +89,7 @@ def _append(path: Path, content: bytes) -> None:
 
 
 class Events:
-    """The log, in a thread of its own: a slow disk holds up no list."""
+    """Writes the log in a separate thread, so that a slow disk delays no list."""
 
     def __init__(self, folder: Path, keep_days: int, metrics: Metrics) -> None:
         self.metrics = metrics
@@ -98,8 +98,8 @@ class Events:
 
     async def keep(self, events: Sequence[Event]) -> None:
         """Raises:
-        InputError: an event that means nothing
-        Full, TooLate: they could not be written; none of them was
+        InputError: an event is invalid
+        Full, TooLate: the events could not be written; none was
         """
         rows = [row_of(event) for event in events]
         try:
@@ -128,7 +128,7 @@ class Events:
 
 
 def row_of(event: Event) -> Row:
-    """What is kept of an event: of a search its text, of the others none."""
+    """The part of an event to keep: only searches keep their text."""
     row: Dict[str, Any] = {"action_name": event.action_name, "application": event.application}
     if event.session_id is not None:
         row["session_id"] = event.session_id

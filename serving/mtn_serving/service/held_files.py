@@ -1,8 +1,7 @@
-"""Notices that somebody wrote into files that are served, instead of replacing them.
+"""Detect writes into served files, which should be replaced instead.
 
-Such files are memory-mapped: what is written into them is what is read from then on, and behind the
-end of a file that became shorter there is nothing, so that reading there ends the process. A file
-that is written beside and renamed is another file, and harms nobody.
+Served files are memory-mapped: a write changes what is read from then on, and reading past the end
+of a file that became shorter crashes the process. Writing a new file and renaming it is harmless.
 """
 
 import logging
@@ -15,18 +14,18 @@ from mtn_preprocess.errors import InputError
 
 LOG = logging.getLogger(__name__)
 
-State = Tuple[int, int, int, int]  # file system, number of the file, size, time of the last change
+State = Tuple[int, int, int, int]  # (device, inode, size, time of the last change)
 
 
 class FilesChanged(Exception):
-    """What is served cannot be trusted any more; nothing was answered from it."""
+    """Served files cannot be trusted any more; the request was not answered from them."""
 
 
 class HeldFiles:
-    """Keeps files open, whatever becomes of their names.
+    """Keeps files open, even if they are renamed or deleted.
 
     Args:
-        paths: they must exist
+        paths: of existing files
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -39,7 +38,7 @@ class HeldFiles:
             self._paths[number], self._states[number] = path, _state(os.fstat(number))
 
     def check(self) -> None:
-        """Raises FilesChanged from the first change on. Ask before and after reading."""
+        """Raise FilesChanged after any change. Call it before and after reading."""
         if not self._have_changed:
             changed = self._changed()
             if changed:
@@ -49,7 +48,7 @@ class HeldFiles:
             raise FilesChanged
 
     def check_names(self) -> None:
-        """Raises InputError where the names are those of other files by now."""
+        """Raise InputError if a name now belongs to another file."""
         for number, path in self._paths.items():
             try:
                 is_same = _state(os.stat(path)) == self._states[number]

@@ -1,4 +1,4 @@
-"""Around all routes: bounded requests, an answer in any case, headers for browsers."""
+"""Middleware for all routes: bounded requests, an answer even after errors, security headers."""
 
 import asyncio
 import time
@@ -17,9 +17,9 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 RETRY_AFTER = {"Retry-After": "1"}
 TOO_MANY = "too many requests at once"
-_MAX_TIMES_READ = 64  # the size of a body that is read, though it is too long to be answered
+_MAX_TIMES_READ = 64  # bodies up to this many times the limit are read before they are refused
 
-# No script, style or picture of others, none written into a page, and the page in no frame.
+# No scripts, styles or images from other sites, no inline ones, and no framing of the page.
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; "
@@ -30,13 +30,13 @@ HEADERS = {
 
 
 class Route(NamedTuple):
-    """What `Guard` counts, where no router has seen the request."""
+    """The route that `Guard` counts if no router has seen the request."""
 
     path: str
 
 
 class RefuseWhenFull:
-    """503 before anything of a request is read: refusing must cost far less than answering.
+    """Answers 503 before reading the request: refusing must cost far less than answering.
 
     Args:
         has_room: by path, whether one more request may wait
@@ -58,11 +58,11 @@ class RefuseWhenFull:
 
 
 class BoundedBodies:
-    """Reads a request's body before anybody parses it; refuses long ones and slow ones.
+    """Reads the body of a request before it is parsed; refuses long and slow bodies.
 
     Args:
         max_body: bytes
-        seconds: within which all of it must be there
+        seconds: within which the whole body must arrive
     """
 
     def __init__(self, app: App, max_body: int, seconds: float) -> None:
@@ -75,7 +75,7 @@ class BoundedBodies:
         try:
             body = await asyncio.wait_for(self._body(scope, receive), self.seconds)
         except asyncio.TimeoutError:
-            # The rest of the body would be taken for the next request.
+            # Close, or the rest of the body would be read as the next request.
             await _problem(408, "the request took too long", close=True)(scope, receive, send)
             return
         except TooLong:
@@ -86,10 +86,10 @@ class BoundedBodies:
             await self.app(scope, _again(body, receive), send)
 
     async def _body(self, scope: Scope, receive: Receive) -> Optional[bytes]:
-        """None where the client left.
+        """The body; None if the client disconnected.
 
-        A long body is read to its end, and not kept: a client that still sends does not see the
-        answer. Of one that is far too long, no more is read.
+        A long body is read to its end but not kept, because a client that is still sending does not
+        see the answer. Reading stops if the body is far too long.
         """
         most = _MAX_TIMES_READ * self.max_body
         for name, value in scope["headers"]:
@@ -118,7 +118,7 @@ class TooLong(Exception):
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """The body in one message, then whatever else comes."""
+    """Replay the body as one message, then receive as usual."""
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
@@ -128,7 +128,7 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 
 class Guard:
-    """Counts each answer, sets headers, and answers where a route failed: 503, never 500."""
+    """Counts each answer, sets headers, and answers 503, never 500, if a route fails."""
 
     def __init__(self, app: App, metrics: Metrics) -> None:
         self.app, self.metrics = app, metrics

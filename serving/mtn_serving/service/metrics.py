@@ -1,4 +1,4 @@
-"""Counters and histograms for Prometheus. No text of users is in them, nor any id."""
+"""Counters and histograms for Prometheus, without text of users or ids."""
 
 import os
 from typing import Iterable, List
@@ -59,7 +59,7 @@ class Metrics:
         self._served: List[Gauge] = []
 
     def watch(self, lane: str) -> Watch:
-        """What a lane reports to."""
+        """The callbacks of a lane."""
         queue, batch = (self.seconds.labels(lane, stage) for stage in ("queue", "batch"))
         size, length = self.batch_size.labels(lane), self.queue.labels(lane)
 
@@ -70,15 +70,15 @@ class Metrics:
         return Watch(queue.observe, ran, length.set)
 
     def serve(self, bundles: Iterable[ServedBundle]) -> None:
-        """These are served from now on."""
-        for gauge in self._served:  # what other processes read cannot be taken back, only set
+        """Set the bundles that are served from now on."""
+        for gauge in self._served:  # other processes read the old labels, so set them to 0
             gauge.set(0)
         self._served = [self.bundle.labels(each.arm, each.version) for each in bundles]
         for gauge in self._served:
             gauge.set(1)
 
     def text(self) -> bytes:
-        """Of all worker processes together."""
+        """The metrics of all worker processes together."""
         if METRICS_FOLDER not in os.environ:
             return generate_latest(self.registry)
         together = CollectorRegistry()

@@ -1,6 +1,6 @@
 """Suggestions in the search field of a browser: the OpenSearch formats.
 
-A browser asks /opensearch?q=… at each key, and gets `["what was typed", ["…", "…"]]`.
+A browser requests /opensearch?q=… at each key, and gets `["what was typed", ["…", "…"]]`.
 """
 
 from typing import Optional, Sequence
@@ -14,8 +14,8 @@ def description(base_url: str, search_url: Optional[str]) -> str:
     """The file that lets a browser add the site's search.
 
     Args:
-        base_url: of this service, with a slash at the end
-        search_url: of the site's own search, with {searchTerms}; None for the page of the service
+        base_url: URL of this service, with a slash at the end
+        search_url: URL of the site's own search, with {searchTerms}; None for the service's page
     """
     search = search_url or f"{base_url}?q={{searchTerms}}"
     suggest = f"{base_url}opensearch?q={{searchTerms}}"

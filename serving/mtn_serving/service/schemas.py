@@ -1,4 +1,4 @@
-"""Requests and answers, as they are documented and checked."""
+"""Requests and answers, documented and validated."""
 
 from typing import Annotated, Any, Dict, List, Literal, Optional, Union
 
@@ -14,7 +14,7 @@ MAX_DEADLINE_MS = 10_000
 
 
 def _is_number(value: Any) -> Any:
-    """What Python would take for one, but JSON does not."""
+    """Refuse values that Python accepts as numbers, but JSON does not."""
     if isinstance(value, (bool, str)):
         raise ValueError("should be a number")
     return value
@@ -23,22 +23,22 @@ def _is_number(value: Any) -> Any:
 Query = Annotated[str, StringConstraints(max_length=MAX_LENGTH)]
 Queries = Annotated[List[Query], Field(max_length=MAX_QUERIES)]
 SomeQueries = Annotated[List[Query], Field(min_length=1, max_length=MAX_QUERIES)]
-NumberInAddress = Annotated[int, Field(ge=1, le=MAX_N)]  # where anything is text
+NumberInAddress = Annotated[int, Field(ge=1, le=MAX_N)]  # URL parameters are always text
 Number = Annotated[NumberInAddress, BeforeValidator(_is_number)]
 Milliseconds = Annotated[int, Field(ge=1, le=MAX_DEADLINE_MS), BeforeValidator(_is_number)]
-Name = Annotated[str, StringConstraints(max_length=100)]  # as long as UBI allows
+Name = Annotated[str, StringConstraints(max_length=100)]  # the maximum of UBI
 Arm = Literal["champion", "challenger"]
 Reason = Literal["deadline", "error"]  # of a list from counts alone
 
 
 class Strict(BaseModel):
-    """Misspelled fields are errors."""
+    """Unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Context(Strict):
-    """What comes with a session; nothing of it is kept."""
+    """Fields that come with a session; none of them is kept."""
 
     history: Optional[Annotated[List[Queries], Field(max_length=MAX_SESSIONS)]] = Field(
         default=None, description="earlier sessions of the same person, oldest first"
@@ -137,7 +137,7 @@ class EventAttributes(BaseModel):
 
 
 class Event(BaseModel):
-    """By the field names of User Behavior Insights (UBI) 1.3; other fields are not kept."""
+    """An event with the field names of User Behavior Insights (UBI) 1.3; others are dropped."""
 
     action_name: Literal["impression", "click", "search"] = Field(
         description="impression: a list was shown; click: one of it was chosen; search: a query "

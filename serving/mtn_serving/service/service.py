@@ -1,4 +1,4 @@
-"""What the routes share: the bundles, the lanes, the events and the metrics of one process."""
+"""The state that the routes share: bundles, lanes, events and metrics of one process."""
 
 import asyncio
 import gc
@@ -18,7 +18,7 @@ from .settings import SUPERVISOR, Settings
 
 
 class Service:
-    """Raises InputError where the bundles cannot be served."""
+    """Raises InputError if the bundles cannot be served."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -34,13 +34,13 @@ class Service:
         self._loader = ThreadPoolExecutor(1)  # one reload at a time, in the order of arrival
 
     async def reload(self, tell_others: bool = False) -> Optional[str]:
-        """Take up what is in the folders now. Requests go on meanwhile.
+        """Load the bundles again, while requests are answered.
 
         Args:
-            tell_others: whether the other workers shall do so, too, if all went well
+            tell_others: whether the other workers reload, too, after success
 
         Returns:
-            why it is refused; the old bundles stay then
+            why the bundles are refused, in which case the old ones stay; None after success
         """
         loop = asyncio.get_running_loop()
         try:
@@ -60,7 +60,7 @@ class Service:
         return None
 
     async def close(self) -> None:
-        """When all that was accepted is answered."""
+        """Close, after all accepted requests are answered."""
         self.ending = True
         await self.answering.close()
         if self.events is not None:
@@ -69,7 +69,7 @@ class Service:
 
 
 def _keep_out_of_collections() -> None:
-    """What is loaded stays, so Python need not look through it (20 ms) while somebody waits."""
-    gc.unfreeze()  # an earlier version goes when it is of no use any more
+    """Exclude loaded bundles from garbage collection, which would delay requests by 20 ms."""
+    gc.unfreeze()  # so that an earlier version can be freed
     gc.collect()
     gc.freeze()

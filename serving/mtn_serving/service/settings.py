@@ -1,34 +1,34 @@
-"""What can be set, with the defaults."""
+"""The settings and their defaults."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional, Tuple
 
-# Environment of worker processes: who started them, and where they put their figures together.
+# Environment of worker processes: the supervisor's process id, and the folder of shared metrics.
 SUPERVISOR = "MTN_SERVE_SUPERVISOR"
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """One service.
+    """The settings of one service.
 
     Args:
-        bundle: the folder that is served: the champion
-        challenger: another bundle, for some of the sessions
-        share: of the sessions that the challenger gets, from 0 to 1
-        block_list: a file: nothing with these words is shown, whatever the bundle says
-        max_batch: requests that run together
-        max_queue: requests that wait; one more is answered 503
+        bundle: folder of the served bundle, the champion
+        challenger: another bundle, for some sessions
+        share: share of sessions for the challenger, from 0 to 1
+        block_list: a file; nothing with these words is shown, in any bundle
+        max_batch: maximum number of requests per batch
+        max_queue: maximum number of waiting requests; further ones get 503
         deadline: seconds within which a list is sent
-        cached: lists that are kept per bundle; 0 for none
+        cached: number of cached lists per bundle; 0 for none
         max_body: bytes
-        body_seconds: within which a request body must have arrived
-        api_key: that each request for suggestions must have
-        origins: of other sites whose pages may ask
-        search_url: of the site's own search, with {searchTerms}; None for the page of the service
-        events: the folder for events; None for keeping none
-        keep_days: after which files of events are deleted
+        body_seconds: seconds within which a request body must arrive
+        api_key: required of each request for suggestions
+        origins: other sites whose pages may send requests
+        search_url: URL of the site's own search, with {searchTerms}; None for the service's page
+        events: folder for events; None to record none
+        keep_days: number of days after which event files are deleted
     """
 
     bundle: Path

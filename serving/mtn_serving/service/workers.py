@@ -1,8 +1,8 @@
 """The processes of a service: one, or several workers that share a socket.
 
-The first worker shows that the bundle can be served; only then do the others start. A worker that
-dies is started again. SIGTERM ends all of them, each after what it accepted; SIGHUP makes all of
-them take up the bundle as it is now.
+The other workers start only after the first one has loaded the bundle. A worker that dies is
+restarted. On SIGTERM, all workers finish their accepted requests and exit; on SIGHUP, all reload
+the bundle.
 """
 
 import logging
@@ -22,16 +22,16 @@ from mtn_preprocess.errors import InputError
 
 from .settings import METRICS_FOLDER, SUPERVISOR, Settings
 
-GRACE_SECONDS = 30  # for what was accepted
+GRACE_SECONDS = 30  # to finish accepted requests
 _RESTART_SECONDS = 1.0
 _BACKLOG = 1024
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens; connections wait in it until a worker is there."""
+    """A listening socket; connections wait until a worker accepts them."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named for asyncio: only then it sends the body of an answer at once, and not
-    # 40 ms later, when the client has acknowledged the head.
+    # asyncio disables Nagle's algorithm only if the protocol is given; otherwise bodies are sent
+    # 40 ms late, after the client acknowledged the headers.
     sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -45,12 +45,12 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def serve(settings: Settings, sock: socket.socket, ready: Callable[[], None]) -> None:
-    """In this process, until a signal ends it.
+    """Serve in this process until a signal ends it.
 
     Args:
-        ready: is called once requests are answered
+        ready: called when the service answers requests
     """
-    import uvicorn  # here, so that a supervisor stays small
+    import uvicorn  # lazy import: keeps a supervisor small
 
     from .app import create_app
 
@@ -59,14 +59,14 @@ def serve(settings: Settings, sock: socket.socket, ready: Callable[[], None]) ->
             await super().startup(sockets)
             ready()
 
-    signal.signal(signal.SIGTERM, _end)  # uvicorn raises it again when all is answered
+    signal.signal(signal.SIGTERM, _end)  # uvicorn raises it again after the last answer
     logging.basicConfig(format="mtn-serve: %(message)s", stream=sys.stderr)
     config = uvicorn.Config(
         create_app(settings),
-        access_log=False,  # its lines have the queries of GET
+        access_log=False,  # it would contain the queries of GET requests
         log_config=None,
         log_level="error",
-        proxy_headers=False,  # admin routes look at who is really there
+        proxy_headers=False,  # admin routes need the real address of the client
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
         ws="none",
@@ -81,10 +81,10 @@ def _end(number: int, frame: Any) -> None:
 def serve_in_workers(
     settings: Settings, sock: socket.socket, workers: int, ready: Callable[[], None]
 ) -> None:
-    """In several processes, until a signal ends them.
+    """Serve in several processes until a signal ends them.
 
     Args:
-        ready: is called once all of them answer requests
+        ready: called when all workers answer requests
 
     Raises:
         SystemExit: the first worker could not start, and printed why
@@ -117,7 +117,7 @@ class _Supervisor:
         self._end_all()
 
     def _start(self) -> None:
-        """Returns when it answers requests."""
+        """Start a worker, and return when it answers requests."""
         if self.is_ending:
             return
         context = multiprocessing.get_context("spawn")  # threads of a model do not survive a fork
@@ -162,13 +162,13 @@ class _Supervisor:
 def _says_ready(pipe: Connection) -> bool:
     try:
         return bool(pipe.recv())
-    except EOFError:  # it ended
+    except EOFError:  # the worker ended
         return False
 
 
 def _work(settings: Settings, sock: socket.socket, ready: Connection) -> None:
-    """One worker."""
-    signal.signal(signal.SIGINT, lambda number, frame: None)  # the supervisor hears it, too
+    """The main function of a worker."""
+    signal.signal(signal.SIGINT, lambda number, frame: None)  # the supervisor handles it
 
     def tell() -> None:
         ready.send(True)
@@ -178,7 +178,7 @@ def _work(settings: Settings, sock: socket.socket, ready: Connection) -> None:
 
 
 def _forget_metrics(process: Optional[int]) -> None:
-    """Gauges of a process that is no more."""
+    """Remove the gauges of a dead process."""
     from prometheus_client.multiprocess import mark_process_dead
 
     mark_process_dead(process)
