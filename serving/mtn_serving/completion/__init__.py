@@ -1,10 +1,12 @@
-"""Completing what is being typed, after the session so far.
+"""Complete the query being typed, given the session so far.
 
-typed_prefix   what was typed, read as the training text was
-candidates     what it may become, from every source
-next_words     words that people type behind a word
-typing_errors  one error in the prefix
-features       what a ranker knows of a completion
-ranker         which completions are likely, learned on prefixes of validation text
-completer      candidates, what may be shown, features
+typed_prefix   reads a typed prefix in the same way as the training text
+candidates     completions from every source
+next_words     words that people type after a word
+typing_errors  corrects accents or one typing error in the prefix
+features       the features of a completion
+ranker         ranks completions, learned on prefixes of validation text
+completer      collects the completions that may be shown, and their features
+lists          makes the lists of `Suggester.complete`
+baselines      completions by counting alone
 """

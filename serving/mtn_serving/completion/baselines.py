@@ -1,8 +1,8 @@
-"""Completions by counting alone, which anything better should beat.
+"""Completions by counting alone, as baselines.
 
-A method is a row of sources; a later one goes on where the earlier ones have too few. All count in
-the whole training text, also what one person asked: nothing is held back. What is typed already and
-the last query are left out, as everywhere.
+A method is a sequence of sources; later sources fill the list if earlier ones have too few. They
+count the whole training text, including queries of one person: nothing is held back. The prefix
+itself and the last query are left out, as everywhere.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from ..next_queries import NextQueries
 
 
 class Typed(NamedTuple):
-    """What a method may look at."""
+    """The input of a method."""
 
     prefix: str
     queries: Sequence[str]  # of the session so far
@@ -24,7 +24,7 @@ Source = Callable[[Typed, int], Iterable[str]]
 
 
 def popular(typed: Typed, most: int) -> Iterable[str]:
-    """What is asked most of all that starts so."""
+    """The most frequent queries with the prefix."""
     queries = typed.table.queries
     return (
         queries[number]
@@ -33,7 +33,7 @@ def popular(typed: Typed, most: int) -> Iterable[str]:
 
 
 def after_last(typed: Typed, most: int) -> Iterable[str]:
-    """What followed the last query most often, of all that starts so."""
+    """Queries with the prefix that followed the last query, most frequent first."""
     table = typed.table
     numbers = table.queries.starting_with(typed.prefix)
     for context in table.contexts(typed.queries[-1:]):
@@ -43,7 +43,7 @@ def after_last(typed: Typed, most: int) -> Iterable[str]:
 
 
 def own(typed: Typed, most: int) -> Iterable[str]:
-    """What this person asked most often before; of equals, the latest."""
+    """This person's most frequent queries with the prefix; ties go to the latest."""
     asked = [query for session in (*typed.history, typed.queries) for query in session]
     counts = Counter(query for query in reversed(asked) if query.startswith(typed.prefix))
     return (query for query, _ in counts.most_common(most))

@@ -1,16 +1,16 @@
-"""What the typed text may become, from every source, each text once.
+"""Completions of a prefix from every source, each text once.
 
-    history    what this person asked before
-    counts     what people asked after the last query, the last two, …
-    session    earlier queries of the session, and its words behind the finished words
+    history    earlier queries of this person
+    counts     queries that people asked after the last query, the last two, …
+    session    earlier queries of the session, and its words after the finished words
     edits      the last query changed as people change queries
-    popular    what people ask most, whatever came before
+    popular    the most frequent queries, whatever came before
     beam       hypotheses of the model
-    words      words that people type behind the last finished word; the ends of popular queries
-    corrected  popular queries whose start differs by accents or one typing error, where few others
-               that people asked are found
+    words      words that people type after the last finished word; ends of popular queries
+    corrected  popular queries whose start differs by accents or one typing error, if there are few
+               other completions that people asked
 
-All but the last kind start exactly with what was typed.
+All but the last kind start exactly with the prefix.
 """
 
 from itertools import chain
@@ -26,15 +26,15 @@ from .next_words import next_words
 from .typed_prefix import Prefix
 from .typing_errors import corrected_prefixes, with_other_accents
 
-# In the order in which they come where no ranker is at hand.
+# In the order of lists without a ranker.
 SOURCES = ("history", "counts", "session", "edits", "popular", "beam", "words", "corrected")
 HISTORY, COUNTS, SESSION, EDITS, POPULAR, BEAM, WORDS, CORRECTED = SOURCES
-# What has no name among the sources of suggestions is switched on and off with the counts.
+# Sources that only completions have are switched on and off with the counts.
 SWITCHED_WITH = {POPULAR: COUNTS, WORDS: COUNTS, CORRECTED: COUNTS}
 
 MAX_OWN, MAX_COUNTED, MAX_SESSION, MAX_POPULAR, MAX_WORDS, MAX_CORRECTED = 20, 20, 10, 20, 5, 10
-MIN_FOUND = 3  # with fewer that somebody asked, a typing error is looked for
-_ASKED = {HISTORY, COUNTS, POPULAR}  # the others make up what nobody asked, after any typing error
+MIN_FOUND = 3  # typing errors are corrected if fewer completions that somebody asked are found
+_ASKED = {HISTORY, COUNTS, POPULAR}  # other sources make up text, even after a typing error
 
 
 class Completion(NamedTuple):
@@ -47,7 +47,7 @@ class Completion(NamedTuple):
 
     @property
     def candidate(self) -> Candidate:
-        """As the display rules and the features of lists know it."""
+        """The completion as a `Candidate`, for display rules and features of lists."""
         get = self.places.get
         return Candidate(
             self.text, self.source, get(HISTORY), get(COUNTS), get(BEAM), None, self.queries_ago
@@ -68,12 +68,12 @@ def gather_completions(
     beam: Sequence[str],
     sources: Sequence[str],
 ) -> List[Completion]:
-    """All completions but corrected ones, in the order of SOURCES, each source's best first.
+    """All completions except corrected ones, in the order of SOURCES, best first in each source.
 
     Args:
         table: None for no counts
         beam: hypotheses of the model that start with the prefix, best first
-        sources: those of suggestions that are switched on
+        sources: the sources of suggestions in use
     """
     makers = {
         HISTORY: _own(typed),
@@ -96,10 +96,10 @@ def gather_completions(
 def gather_corrected(
     typed: Typed, table: NextQueries, shown: Sequence[Completion]
 ) -> List[Completion]:
-    """Those that a typing error hides, where few are shown that somebody asked.
+    """Completions of corrected prefixes, if `shown` has few that somebody asked.
 
     Args:
-        shown: the other completions, as far as they may be shown
+        shown: the other completions that may be shown
     """
     if sum(not _ASKED.isdisjoint(each.places) for each in shown) >= MIN_FOUND:
         return []
@@ -118,7 +118,7 @@ def _completions(found: Dict[str, Dict[str, int]], typed: Typed) -> List[Complet
 
 
 def _add(found: Dict[str, Dict[str, int]], source: str, texts: Iterable[str], typed: Typed) -> None:
-    """What is typed already completes nothing, and nobody asks the last query again."""
+    """Add the texts of a source, except the prefix itself and the last query."""
     prefix = typed.prefix.text
     left_out = {prefix, prefix.rstrip(), *typed.session[-1:]}
     place = 0
@@ -130,7 +130,7 @@ def _add(found: Dict[str, Dict[str, int]], source: str, texts: Iterable[str], ty
 
 
 def _own(typed: Typed) -> List[str]:
-    """What this person asked right after the last query, then what they ask most."""
+    """Queries this person asked right after the last query, then their most frequent ones."""
     past, prefix = typed.past, typed.prefix.text
     own = [query for query in past.sessions_ago if query.startswith(prefix)]
     own.sort(key=lambda query: (-past.after_last.get(query, 0), -past.habit[query]))
@@ -138,7 +138,7 @@ def _own(typed: Typed) -> List[str]:
 
 
 def _followers(typed: Typed, table: NextQueries) -> Iterator[str]:
-    """Of the longest context first."""
+    """Queries that followed the session, longest context first."""
     numbers = table.queries.starting_with(typed.prefix.text)
     for context in reversed(table.contexts(typed.session)):
         items = table.followers[context][0]
@@ -148,7 +148,8 @@ def _followers(typed: Typed, table: NextQueries) -> Iterator[str]:
 
 
 def _of_session(typed: Typed) -> List[str]:
-    """Earlier queries; then the finished words with a word of the session, or all from it on."""
+    """Earlier queries; then the finished words plus a word of the session, alone or with all words
+    after it."""
     finished, start = typed.prefix.finished, typed.prefix.open_word
     newest_first = list(dict.fromkeys(reversed(typed.session)))
     found = [query for query in newest_first if query.startswith(typed.prefix.text)]
@@ -174,10 +175,10 @@ def _popular(prefix: str, table: NextQueries, most: int = MAX_POPULAR) -> Iterat
 
 
 def _words(prefix: Prefix, table: NextQueries) -> Iterator[str]:
-    """Text that nobody may have asked so.
+    """Text that perhaps nobody asked: the prefix plus words that people type.
 
-    Words behind the last finished word; and where the first words are unusual, what people ask that
-    starts with the rest of the prefix: `reykjavik cheap ho` -> `cheap hotels`.
+    First, words after the last finished word. Then, for unusual first words, queries that start
+    with the rest of the prefix: `reykjavik cheap ho` -> `cheap hotels`.
     """
     finished = prefix.finished
     if not finished:
@@ -196,7 +197,7 @@ def _words(prefix: Prefix, table: NextQueries) -> Iterator[str]:
 
 
 def _corrected(prefix: Prefix, table: NextQueries) -> Iterator[str]:
-    """The most asked queries of all prefixes with other accents, then of all corrected ones."""
+    """The most frequent queries with other accents, then those with a corrected error."""
     for corrected in (with_other_accents, corrected_prefixes):
         found = chain.from_iterable(
             table.most_asked.of(table.queries.starting_with(each), MAX_CORRECTED)

@@ -1,5 +1,5 @@
-"""What a ranker knows of each completion: all that is known of a candidate of a list, and of the
-typed text. Numbers, nan where there is nothing to know."""
+"""The features of completions: those of candidates in lists, and features of the prefix. Numbers,
+NaN if unknown."""
 
 from typing import Optional, Sequence
 

@@ -21,7 +21,7 @@ def completion_lists(
     histories: Histories = None,
     held_back: Optional[Counter[str]] = None,
 ) -> List[List[Suggestion]]:
-    """The best `n` for each session and what is typed after it. Arguments as of `Suggester`."""
+    """The best `n` for each session and its prefix. Arguments as for `Suggester`."""
     if len(prefixes) != len(sessions):
         raise InputError(
             f"{len(prefixes)} prefixes for {len(sessions)} sessions", "give one for each session"
@@ -62,7 +62,7 @@ def completer_of(pipeline: Pipeline) -> Completer:
 def _lists(
     pipeline: Pipeline, asked: Sequence[Asked], n: int, held_back: Optional[Counter[str]]
 ) -> List[List[Suggestion]]:
-    """Where nothing is typed yet, the list of next queries; none where nothing was asked either."""
+    """Completions; for an empty prefix, suggestions; for an empty session too, nothing."""
     typed = [each for each in asked if each.prefix.text]
     of_typed = iter(completed(pipeline, typed, held_back))
     found: List[List[Suggestion]] = []
@@ -82,10 +82,10 @@ def completed(
     held_back: Optional[Counter[str]] = None,
     sources: Optional[Sources] = None,
 ) -> List[List[Suggestion]]:
-    """All for each request of one batch, best first, as prepared text has them.
+    """All completions for each request of one batch, best first, as in prepared text.
 
     Args:
-        asked: of which each has a prefix
+        asked: requests with a prefix
         sources: see `Completer.completions`
     """
     completer, ranker = completer_of(pipeline), pipeline.completion_ranker
@@ -105,6 +105,6 @@ def _in_turn(completions: Sequence[Completion]) -> List[Suggestion]:
 
 
 def _suggestion(completion: Completion, score: float, rule: str) -> Suggestion:
-    """What starts otherwise than what was typed says so."""
+    """A suggestion; if it does not start with the prefix, its rule is `CORRECTED`."""
     rule = CORRECTED if completion.source == CORRECTED else rule
     return Suggestion(completion.text, score, completion.source, rule, completion.text)

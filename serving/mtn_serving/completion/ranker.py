@@ -1,4 +1,4 @@
-"""Which completions are likely: the ranker of lists, with features of the typed text."""
+"""The ranker of completions: the ranker of lists with additional features of the prefix."""
 
 from typing import List
 
@@ -8,18 +8,17 @@ from ..kept_folder import Kind
 from ..ranker import LEARNER, Ranked, Ranker
 from .features import NAMES
 
-TYPED = "typed"  # the rule of all that starts with what was typed
+TYPED = "typed"  # the rule of completions that start with the prefix
 
 
 class CompletionRanker(Ranker):
-    """Orders all completions that may be shown: what was typed says what they must have to do with
-    the session."""
+    """Ranks all completions that may be shown: the prefix makes list rules unnecessary."""
 
     kind = Kind("completion ranker", 1, "mtn-fit-ranker --completion", frozenset({LEARNER}))
     names = NAMES
 
     def order(self, features: np.ndarray, unrelated: bool = True) -> List[Ranked]:
-        """(completions, NAMES) -> all of them, best first; of equals, the first row first."""
+        """(completions, NAMES) -> all completions, best first; ties keep their order"""
         probabilities = self.probabilities(features)
         likeliest = np.argsort(-probabilities, kind="stable").tolist()
         return [Ranked(row, float(probabilities[row]), TYPED) for row in likeliest]

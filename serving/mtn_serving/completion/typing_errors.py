@@ -1,13 +1,13 @@
 """Texts of a sorted pool whose start differs from a prefix by one typing error, or by accents.
 
-The error is a letter too many, a letter missing, a wrong letter, or two letters in the wrong order.
-The first letter is taken as right: people seldom miss it, and without it far more texts are alike.
-For the same reason no first letter of a word is replaced. A last letter is never replaced: nothing
-behind it tells that it is wrong.
+The error is an extra letter, a missing letter, a wrong letter, or two swapped letters. The first
+letter is assumed to be right: people seldom miss it, and without it far more texts would match. For
+the same reason, the first letter of a word is never replaced. The last letter is never replaced
+either, because no letter after it shows that it is wrong.
 
-The pool is walked as a trie: up to each place of the prefix the range of texts that start so is
-known, and only letters that really follow there are tried. So any alphabet will do, and the time
-depends on the prefix and hardly on the pool.
+The pool is searched as a trie: at each place of the prefix, the range of matching texts is known,
+and only letters that really follow are tried. So any alphabet works, and the time depends on the
+prefix but hardly on the pool.
 """
 
 import unicodedata
@@ -17,11 +17,11 @@ from typing import Iterator, List, Set
 from ..text_pool import TextPool
 
 _BEYOND_ASCII, _LAST_CHARACTER = chr(0x80), chr(0x10FFFF)
-MIN_LETTERS = 4  # of a prefix that may have an error: shorter ones are near to everything
+MIN_LETTERS = 4  # shorter prefixes are not corrected: they are similar to everything
 
 
 def corrected_prefixes(pool: TextPool, prefix: str) -> List[str]:
-    """All prefixes with one error put right that some text of the pool starts with, sorted."""
+    """All prefixes with one corrected error that some text of the pool starts with, sorted."""
     if len(prefix) < MIN_LETTERS:
         return []
     found: Set[str] = set()
@@ -49,7 +49,7 @@ def with_other_accents(pool: TextPool, prefix: str) -> List[str]:
 
 
 def _alike(pool: TextPool, known: range, before: str, letter: str) -> Iterator[str]:
-    """The letter without its accents, and what follows `before` and differs from it by accents."""
+    """The letter without accents, and the letters after `before` that differ only by accents."""
     plain = _without_accents(letter)
     yield plain
     accented = bisect_left(pool, before + _BEYOND_ASCII, known.start, known.stop)
@@ -64,10 +64,10 @@ def _without_accents(letter: str) -> str:
 
 
 def _corrected_at(pool: TextPool, known: range, prefix: str, place: int) -> Iterator[str]:
-    """Corrections that leave all before a place as it is.
+    """Corrected prefixes that keep the text before a place.
 
     Args:
-        known: texts that start with what stands before it
+        known: range of the texts that start with the text before the place
     """
     before, behind = prefix[:place], prefix[place:]
     fixed = [behind[1:], behind[1:2] + behind[:1] + behind[2:]]
@@ -81,7 +81,7 @@ def _corrected_at(pool: TextPool, known: range, prefix: str, place: int) -> Iter
 
 
 def _letters_at(pool: TextPool, known: range, before: str) -> Iterator[str]:
-    """Letters that follow `before` in texts that start with it."""
+    """The letters that follow `before` in the texts of a range."""
     place = known.start
     while place < known.stop:
         text = pool[place]
