@@ -1,4 +1,4 @@
-"""What might be suggested for a session, from every source, each text once."""
+"""Candidates for a session from every source, each text once."""
 
 from typing import Dict, List, NamedTuple, Optional, Sequence
 
@@ -8,12 +8,12 @@ from .edits import KINDS, edits
 from .history import Past, own_queries
 from .next_queries import NextQueries
 
-# In the order in which they come where no ranker is at hand.
+# In the order of lists without a ranker.
 SOURCES = ("history", "counts", "beam", "edits", "session")
 HISTORY, COUNTS, BEAM, EDITS, SESSION = SOURCES
-MAX_COUNTED = 20  # that may be shown
+MAX_COUNTED = 20  # candidates from the counts that may be shown
 
-# Which field of a candidate tells that a source has it.
+# The field of a candidate for each source.
 FIELD_OF = {
     HISTORY: "own",
     COUNTS: "counted",
@@ -25,15 +25,15 @@ _SOURCE_OF = {field: source for source, field in FIELD_OF.items()}
 
 
 class Candidate(NamedTuple):
-    """One text, and where it came from; None for the sources that do not have it."""
+    """One text and its places in the sources; None for sources that do not have it."""
 
     text: str
     source: str  # the first of SOURCES that has it
-    own: Optional[int] = None  # place among what this person asked before, from 0
-    counted: Optional[int] = None  # place among what people asked next, from 0
+    own: Optional[int] = None  # place among the person's earlier queries, from 0
+    counted: Optional[int] = None  # place among the next queries by the counts, from 0
     hypothesis: Optional[int] = None  # place in the beam, from 0
-    edit: Optional[int] = None  # which of edits.KINDS
-    queries_ago: Optional[int] = None  # 2 for the one before the last
+    edit: Optional[int] = None  # index in edits.KINDS
+    queries_ago: Optional[int] = None  # 2 for the query before the last
 
 
 def gather(
@@ -44,15 +44,15 @@ def gather(
     past: Optional[Past] = None,
     max_counted: int = MAX_COUNTED,
 ) -> List[Candidate]:
-    """All candidates in the order of SOURCES, each source's best first.
+    """All candidates in the order of SOURCES, best first within each source.
 
     Args:
         session: its queries
         table: None for no counts and no edits
         beam: hypotheses of the model, best first
-        sources: those that are switched on
+        sources: the sources in use
         past: of this person; None for a stranger
-        max_counted: candidates of the counts
+        max_counted: maximum number of candidates from the counts
     """
     found: Dict[str, Dict[str, int]] = {}
     if HISTORY in sources and past is not None:
@@ -67,9 +67,9 @@ def gather(
                 _put(found, text, "edit", KINDS.index(kind))
     if SESSION in sources:
         _add(found, "queries_ago", session[::-1], start=1)
-    # Nobody asks the last query next: preparation joins successive equal queries into one.
+    # The last query is never the next one: the preparation merges successive equal queries.
     found.pop(in_lower_case(session[-1]), None)
-    # How long ago a query was asked is known of all, whichever source it came from.
+    # `queries_ago` is set for candidates of every source.
     ago = {
         in_lower_case(query): place for place, query in reversed(list(enumerate(session[::-1], 1)))
     }
@@ -80,7 +80,7 @@ def gather(
 
 
 def _stutters(text: str, session: Sequence[str], table: Optional[NextQueries]) -> bool:
-    """Whether a word comes twice running, in no query of the session and in none that is asked."""
+    """Whether a word is repeated, unless the session repeats it too or people ask the text."""
     words = text.split()
     twice = [word for word, following in zip(words, words[1:]) if word == following]
     if not twice or (table is not None and table.queries.find(in_lower_case(text)) is not None):

@@ -1,17 +1,16 @@
-"""Candidates that are made from the session itself, by changing its last query.
+"""Candidates made from the session itself, by changing its last query.
 
     a word dropped                          cheap flights paris > flights paris
     a change that people make               cheap flights > cheap tickets
-    words of the query before, put to it    paris hotels <q> london > london hotels
-    a query that people ask and that has    london > london weather
-    words of the session: it starts with
-    the last query, has its rarest word,
-    or has the rarest word of one before
+    words of the query before, added        paris hotels <q> london > london hotels
+    a query of other people that starts     london > london weather
+    with the last query, or has a rare
+    word of it or of an earlier query
     its start or its end                    cheap flights paris in may > flights paris in may
                                             > cheap flights
 
-What people ask is what the table has: what enough people asked. Always the same ones in the same
-order, and a bounded number of each kind.
+Queries and changes of other people come from the table, so enough people asked them. Edits are
+deterministic, and the number of each kind is bounded.
 """
 
 from itertools import chain
@@ -21,11 +20,11 @@ import numpy as np
 
 from .next_queries import NextQueries
 
-MAX_CHANGES = 3  # of each stretch of words
-MAX_SIMILAR = 10  # queries that people ask with words of the last query
+MAX_CHANGES = 3  # per span of words
+MAX_SIMILAR = 10  # queries of other people with words of the last query
 MAX_SIMILAR_TO_EARLIER = 5  # … of each earlier query
-MAX_EARLIER = 2  # queries that are looked at, the latest ones
-MAX_WORDS = 12  # of a query that is edited; what is pasted may have hundreds
+MAX_EARLIER = 2  # number of earlier queries to use, the latest ones
+MAX_WORDS = 12  # longer queries are not edited: pasted text may have hundreds of words
 
 
 class Edit(NamedTuple):
@@ -37,7 +36,7 @@ KINDS = ("drop", "change", "earlier words", "asked", "part")
 
 
 def edits(session: Sequence[str], table: NextQueries) -> List[Edit]:
-    """All edits of the last query, each text once, under the first kind that makes it."""
+    """All edits of the last query, each text once, with the first kind that makes it."""
     found: Dict[str, Edit] = {}
     if len(session[-1].split()) > MAX_WORDS:
         return []
@@ -62,7 +61,7 @@ def _drops(last: str) -> Iterator[str]:
 
 
 def _parts(last: str) -> Iterator[str]:
-    """Its starts and ends; one word alone says too little."""
+    """The starts and ends of a query; single words are too vague."""
     words = last.split()
     for length in range(len(words) - 1, 1, -1):
         yield " ".join(words[:length])
@@ -70,7 +69,7 @@ def _parts(last: str) -> Iterator[str]:
 
 
 def _changes(last: str, table: NextQueries) -> Iterator[str]:
-    """Each stretch of one or two words, and the ends, replaced as people replaced them."""
+    """Spans of one or two words replaced as people replace them, and words added at the ends."""
     words = last.split()
     count = len(words)
     places = [(count, count), (0, 0)]
@@ -78,7 +77,7 @@ def _changes(last: str, table: NextQueries) -> Iterator[str]:
     for start, end in places:
         removed = table.words.find(" ".join(words[start:end]))
         if removed is None or end - start == count:
-            continue  # never changed by anybody, or nothing of the query would be left
+            continue  # nobody changed it, or nothing of the query would be left
         for added in table.changes[removed][0][:MAX_CHANGES].tolist():
             yield " ".join([*words[:start], *table.words[added].split(), *words[end:]])
 
@@ -94,13 +93,14 @@ def _earlier_words(session: Sequence[str]) -> Iterator[str]:
     for word in new:
         yield " ".join([*last, word])
         yield " ".join([word, *last])
-    # `paris hotels`, `london`: what stood before or behind the word that `london` replaces.
+    # `paris hotels`, `london`: the last query replaces one word of the query before.
     for i in range(len(before)):
         yield " ".join([*before[:i], *last, *before[i + 1 :]])
 
 
 def _asked(session: Sequence[str], table: NextQueries) -> Iterator[str]:
-    """Queries with words of the last query, then of those before it; none of the session itself."""
+    """Queries of other people with words of the last query, then of earlier queries, but no query
+    of the session itself."""
     found = {table.queries.find(query) for query in session}
     words: List[str] = []
     for ago, query in enumerate(session[::-1][: 1 + MAX_EARLIER]):
@@ -116,16 +116,16 @@ def _asked(session: Sequence[str], table: NextQueries) -> Iterator[str]:
 
 
 def _longer(query: str, table: NextQueries) -> List[int]:
-    """Queries that start with it, the most asked first."""
+    """Longer queries that start with a query, most frequent first."""
     longer = table.queries.starting_with(query + " ")
     asked = table.asked[longer.start : longer.stop].astype(np.int64)
     return (longer.start + np.argsort(-asked, kind="stable")[: MAX_SIMILAR // 2]).tolist()
 
 
 def _with_rare_words(words: Sequence[str], table: NextQueries) -> Iterator[int]:
-    """Queries with the word that fewest queries have, then with the next one."""
+    """Queries with the rarest word, then with the next rarest word, and so on."""
     places = [table.words.find(word) for word in words]
     lists = [table.queries_of_word[place] for place in places if place is not None]
-    # Of words whose lists are cut, the one whose last query is asked less is the rarer.
+    # Of words with truncated lists, the word whose last query is less frequent is rarer.
     rare_first = sorted(lists, key=lambda each: (len(each[0]), each[1].tolist()[-1:]))
     return chain.from_iterable(items.tolist() for items, _ in rare_first)

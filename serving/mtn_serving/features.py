@@ -1,4 +1,4 @@
-"""What a ranker knows of each candidate: numbers, nan where there is nothing to know."""
+"""The features of candidates: numbers, NaN if unknown."""
 
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
@@ -64,7 +64,7 @@ NAMES = (
     "from_session",
 )
 
-# Fields of a candidate, and what they are called here.
+# Fields of a candidate, and the names of their features.
 _PLACES = {
     "counted": "counted_place",
     "hypothesis": "hypothesis_place",
@@ -100,7 +100,7 @@ def features(
 
 
 def _of_history(columns: Dict[str, np.ndarray], texts: Sequence[str], past: Past) -> None:
-    """Times are 0 for a stranger, as for what this person never asked; shares are not known."""
+    """For a stranger, counts are 0, as for queries never asked, and shares are unknown."""
     columns["own_sessions"][:] = past.sessions
     columns["own_last_asked"][:] = past.last in past.asked
     columns["own_asked"][:] = np.log1p([past.asked.get(text, 0) for text in texts])
@@ -138,13 +138,13 @@ def _of_counts(
             columns["people_after"][:] = found
             if table.follower_users is not None:
                 columns["people_after"][:] = _found(table.follower_users[context], numbers)
-            # How many times as often as after any query.
+            # Log of the frequency after the last query over the frequency after any query.
             anywhere = (asked_next + 1) / (table.total_asked_next + 1)
             columns["lift_after"][:] = np.log((found + 0.1) / (total + 1) / anywhere)
 
 
 def _looked_up(counts: np.ndarray, numbers: Sequence[Optional[int]]) -> np.ndarray:
-    """0 for what is not in the table."""
+    """The counts of queries; 0 for queries that are not in the table."""
     return np.array([0.0 if number is None else float(counts[number]) for number in numbers])
 
 
@@ -166,12 +166,12 @@ def _of_model(columns: Dict[str, np.ndarray], texts: Sequence[str], scores: Scor
 
 
 def _of_made_up(columns: Dict[str, np.ndarray]) -> None:
-    """Made up: nobody asked it, in training or in this session, and this person never did. Without
-    counts nothing is, since nobody knows.
+    """A candidate is made up if nobody asked it, in training, in this session or in the history.
+    Without counts, none is made up, because nobody knows.
 
-    `above_asked` is how much likelier the model finds a candidate than all that are not made up;
-    not known where all are.
-    `lift_by_model` is how much likelier it finds one than people ask it next, whatever came before.
+    `above_asked`: log-probability relative to the best candidate that is not made up; unknown if
+    all are made up.
+    `lift_by_model`: log-probability minus the log of how often people ask it after any query.
     """
     nobody = columns["asked"] == 0
     made_up = nobody & np.isnan(columns["queries_ago"]) & (columns["own_asked"] == 0)
@@ -184,10 +184,10 @@ def _of_made_up(columns: Dict[str, np.ndarray]) -> None:
 
 
 def _agreement(texts: Sequence[str], score: np.ndarray) -> np.ndarray:
-    """Shared words with the other candidates, by how likely the model finds these.
+    """The overlap of words with all candidates, weighted by their probability.
 
-    A candidate that has much of what other likely ones have may be partly right where none of them
-    is right.
+    A candidate that shares many words with other likely candidates may be partly right even if none
+    of them is right.
     """
     weights = np.exp(score - score.max())
     weights /= weights.sum()
@@ -208,9 +208,8 @@ def _of_words(
     texts: Sequence[str],
     table: Optional[NextQueries],
 ) -> None:
-    """`from_session` is how much of what a candidate says is said in the session.
-
-    A word says the more, the fewer people type it: `hotels` says little, `reykjavik` much.
+    """`from_session` is the share of a candidate's words that are in the session, weighted by
+    rarity: `hotels` has a low weight, `reykjavik` a high one.
     """
     last_query = session[-1]
     last = set(last_query.split())
@@ -225,7 +224,7 @@ def _of_words(
             (
                 len(text.split()),
                 len(words & last),
-                len(words & last) / max(len(last), 1),  # without a session, it has no words
+                len(words & last) / max(len(last), 1),  # 0 words without a session
                 len(words & last) / len(words),
                 len(words & earlier),
                 len(words - last - earlier),
@@ -241,7 +240,7 @@ def _of_words(
 
 
 def _weights(words: Set[str], table: Optional[NextQueries]) -> Dict[str, float]:
-    """Each word is looked up once, however many candidates have it."""
+    """Look up each word once, however many candidates have it."""
     return {word: 1.0 if table is None else table.word_weight(word) for word in words}
 
 

@@ -1,8 +1,8 @@
-"""Learn on validation text to put the next query first among the candidates of its session.
+"""Fit a ranker on validation text: it learns to put the next query first.
 
-Folds are of people: what is reported of a pair was predicted by a learner that has not seen its
-person, so it holds for strangers to the ranker. Nothing depends on threads or the clock: equal data
-give an equal ranker.
+Cross-validation splits people: the learner that predicts a pair has not seen its person, so the
+reported scores hold for people unknown to the ranker. Fitting is deterministic: equal data give an
+equal ranker.
 """
 
 from typing import Any, Callable, List, NamedTuple, Sequence, Type
@@ -39,11 +39,11 @@ _OPTIONS = {
 }
 
 Lists = List[List[str]]
-Progress = Callable[[str, int, int], None]  # what, how many are done, of how many
+Progress = Callable[[str, int, int], None]  # (what, number done, total)
 
 
 class Examples(NamedTuple):
-    """All candidates of all pairs, one behind the other."""
+    """All candidates of all pairs, concatenated."""
 
     pairs: List[Sequence[Candidate]]
     bounds: np.ndarray  # (pairs + 1,)
@@ -57,7 +57,7 @@ class Examples(NamedTuple):
 class Fitted(NamedTuple):
     ranker: Ranker
     examples: Examples
-    predicted: np.ndarray  # (candidates,) probabilities, by learners that have not seen the person
+    predicted: np.ndarray  # (candidates,) probabilities by learners that have not seen the person
 
 
 def fit_ranker(
@@ -72,11 +72,11 @@ def fit_ranker(
 ) -> Fitted:
     """Args:
     described: the candidates of each pair
-    next_queries: what was asked
-    person_of: whose pair it is, or of which session where people are not known
+    next_queries: the next query of each pair
+    person_of: the person of each pair, or its session if people are not known
     conditions: how the candidates were made
-    progress: is told after each step
-    kind: of ranker
+    progress: called after each step
+    kind: the class of the ranker
     """
     examples = _examples(described, next_queries)
     _check_people(examples, person_of, folds)
@@ -85,7 +85,7 @@ def fit_ranker(
     fold_of_pair = fold_of_person[people]
     fold = np.repeat(fold_of_pair, np.diff(examples.bounds))
     scores = np.zeros(len(fold))
-    # In the last round nobody is held out: this learner is the ranker's.
+    # In the last round nobody is held out: its learner becomes the ranker.
     for held_out in range(folds + 1):
         here = fold == held_out
         learner = _fit(examples, fold_of_pair != held_out, seed, kind.names)
@@ -99,7 +99,7 @@ def fit_ranker(
 
 
 def _check_people(examples: Examples, person_of: Sequence[int], folds: int) -> None:
-    """Each learner must have something to learn from."""
+    """Refuse too few people: each learner needs examples."""
     with_candidates = np.asarray(person_of)[np.diff(examples.bounds) > 0]
     if len(np.unique(with_candidates)) < folds:
         raise InputError(
@@ -111,10 +111,10 @@ def _check_people(examples: Examples, person_of: Sequence[int], folds: int) -> N
 def cross_validated_lists(
     fitted: Fitted, pairs: Sequence[int], without: Sequence[str] = ()
 ) -> Lists:
-    """What would be suggested for each pair, by a learner that has not seen its person.
+    """The list of each pair, ranked by a learner that has not seen its person.
 
     Args:
-        without: sources to leave out: what only these have
+        without: leave out the candidates that only these sources have
     """
     examples = fitted.examples
     kept = [FIELD_OF[each] for each in fitted.ranker.conditions.sources if each not in without]
@@ -124,13 +124,13 @@ def cross_validated_lists(
         keep = [any(getattr(each, field) is not None for field in kept) for each in candidates]
         chosen = np.flatnonzero(keep)
         ranked = order(examples.features[rows][chosen], fitted.predicted[rows][chosen])
-        # Nothing to suggest is an answer too.
+        # An empty list is an answer, too.
         lists.append([candidates[chosen[each.row]].text for each in ranked[:AT]] or [""])
     return lists
 
 
 def lists_in_order_of_sources(fitted: Fitted, pairs: Sequence[int]) -> Lists:
-    """Without a ranker."""
+    """Lists without a ranker."""
     return [[each.text for each in fitted.examples.pairs[pair][:AT]] or [""] for pair in pairs]
 
 
@@ -152,7 +152,7 @@ def _examples(described: Sequence[Described], next_queries: Sequence[str]) -> Ex
 
 def _fit(examples: Examples, chosen: np.ndarray, seed: int, names: Sequence[str]) -> Any:
     """Args:
-    chosen: (pairs,) whether a pair is learned from
+    chosen: (pairs,) whether to learn from each pair
     """
     lightgbm = import_lightgbm()
     candidates = np.diff(examples.bounds)
@@ -167,10 +167,10 @@ def _fit(examples: Examples, chosen: np.ndarray, seed: int, names: Sequence[str]
 
 
 def _calibrate(scores: np.ndarray, is_next: np.ndarray) -> Calibration:
-    """Logistic regression on one variable by Newton's method (Platt's scaling).
+    """Logistic regression on one variable by Newton's method (Platt scaling).
 
-    His targets, a little inside 0 and 1, keep it finite where scores tell all. Where scores order
-    strangers' candidates wrongly, as those learned from too little may, they tell nothing.
+    Platt's targets, slightly inside 0 and 1, keep the result finite for perfect scores. A negative
+    slope means that the scores mislead, which too little data may cause: they are then ignored.
     """
     right = is_next.sum()
     targets = np.where(is_next == 1, (right + 1) / (right + 2), 1 / (len(is_next) - right + 2))

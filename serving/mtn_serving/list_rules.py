@@ -1,16 +1,16 @@
 """Which candidates belong in a list, however likely they are.
 
-Lists read by eye are spoiled by two kinds:
+Two kinds of candidates spoil a list for its readers:
 
-    made up      nobody asked it; its words only look as if they belonged together
-    unrelated    says something else than the session, and hardly anybody asked it after the last
-                 query: mostly what everybody asks at any time, such as the names of large sites
+    made up      nobody asked it; its words only seem to belong together
+    unrelated    about something else than the session, and hardly anybody asked it after the last
+                 query: mostly popular queries, such as the names of large sites
 
-Made-up text has two words or more, and a model scored it: single words that nobody asks look
-broken, and a sum over words favours them. It only repeats words of the session, or the model finds
-it likelier than all that people asked: a new word seldom fits. Unrelated text is not shown: a short
-list helps more than a long one that is the same for everybody. Who wants long lists may have it
-behind the rest.
+Made-up text is shown if it has at least two words and a score of the model: single words that
+nobody asks look broken, and a sum over words favours them. It must also repeat only words of the
+session, because a new word seldom fits, or be likelier than every query that people asked.
+Unrelated text is not shown, because a short list helps more than a long one that is the same for
+everybody. It can be appended to make lists long.
 """
 
 from typing import List, NamedTuple, Sequence
@@ -20,10 +20,10 @@ import numpy as np
 from .features import NAMES
 
 MIN_WORDS = 2  # of made-up text
-MIN_FROM_SESSION = 0.5  # of what it says; see `features`
-MIN_PEOPLE_AFTER = 2  # who asked it after the last query
+MIN_FROM_SESSION = 0.5  # minimum of the feature `from_session`
+MIN_PEOPLE_AFTER = 2  # minimum number of people who asked it after the last query
 
-# Why a suggestion stands where it does.
+# The rules that place a suggestion.
 LIKELY, UNRELATED = RULES = ("likely", "unrelated")
 
 
@@ -33,12 +33,12 @@ class Placed(NamedTuple):
 
 
 def arrange(features: np.ndarray, ranked: Sequence[int], unrelated: bool = False) -> List[Placed]:
-    """The rows of a list.
+    """The rows of a list, in order.
 
     Args:
         features: (candidates, NAMES)
-        ranked: rows of it, likeliest first
-        unrelated: whether that is shown, too
+        ranked: rows of `features`, likeliest first
+        unrelated: whether to append unrelated candidates
     """
     related = _related(features)
     made_up = (_of(features, "made_up") == 1) & ~(related & _makes_sense(features))
@@ -51,15 +51,15 @@ def arrange(features: np.ndarray, ranked: Sequence[int], unrelated: bool = False
 
 
 def _makes_sense(features: np.ndarray) -> np.ndarray:
-    """Of made-up text; nothing does without a model."""
+    """Whether made-up text may be shown; without a model, it may not."""
     scored = ~np.isnan(_of(features, "log_probability"))
     repeats = (_of(features, "new_words") == 0) | (_of(features, "above_asked") > 0)
     return scored & repeats & (_of(features, "words") >= MIN_WORDS)
 
 
 def _related(features: np.ndarray) -> np.ndarray:
-    """What this person asked before, in this session or earlier, always is; without counts, all is:
-    nobody knows what people ask after what."""
+    """Whether candidates are related. The person's own queries always are; without counts, all
+    candidates are, because nobody knows what people ask after what."""
     says_the_same = _of(features, "from_session") >= MIN_FROM_SESSION
     led_to = ~(_of(features, "people_after") < MIN_PEOPLE_AFTER)
     own = ~np.isnan(_of(features, "queries_ago")) | (_of(features, "own_asked") > 0)

@@ -92,7 +92,7 @@ class Bundle:
         return read_bundle_rules(self.folder / RULES)
 
     def sample_lines(self) -> List[str]:
-        """Sessions to try it with, as prepared text has them."""
+        """Sample sessions, as in prepared text."""
         return read_sample_lines(self.samples_file) if SAMPLES in self.parts else []
 
     @property

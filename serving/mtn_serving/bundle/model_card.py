@@ -87,7 +87,7 @@ def _scores(scores: Optional[Facts]) -> List[str]:
 
 
 def _rules(rules: Optional[Facts]) -> str:
-    """Where nobody knows people, a query that one person asked often counts as often."""
+    """If people are not known, times are counted, even if one person asked a query often."""
     if rules is not None and rules.get("counted") == "people":
         enough = "were asked by at least `min users` people"
     else:

@@ -55,7 +55,7 @@ def add_ranker(source: Path, folder: Path, kind: Type[Ranker] = Ranker) -> Facts
 
 
 def add_samples(source: Path, folder: Path) -> Facts:
-    """All of them; what may not be shown is left out when the whole bundle is at hand."""
+    """Copy all samples; those that may not be shown are removed when the bundle is complete."""
     lines = read_sample_lines(source)
     folder.mkdir()
     text = "".join(f"{line}\n" for line in lines)

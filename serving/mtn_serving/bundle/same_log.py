@@ -1,7 +1,7 @@
-"""Whether counts and model can be of the same log: by how many words of the counts the model knows.
+"""Check whether counts and model may be of the same log, by the words that the model knows.
 
-Nothing proves it, and counts of newer text are meant to be used with an older model. But a model
-that does not know most of what people ask most was trained on something else.
+This is no proof, and counts of newer text are meant to be used with an older model. But a model
+that lacks most words of the most frequent queries was trained on another log.
 """
 
 from typing import Optional
@@ -10,13 +10,13 @@ import numpy as np
 
 from ..pipeline import Pipeline
 
-MAX_QUERIES = 200  # the most asked
-LEAST_KNOWN = 0.5  # of their words; with less, somebody should look
+MAX_QUERIES = 200  # the most frequent queries
+LEAST_KNOWN = 0.5  # share of known words; warn below it
 
 
 def known_words(pipeline: Pipeline) -> Optional[float]:
-    """The share of words in the most asked queries, as often as these were asked, that the model
-    knows; None without a model or without counts."""
+    """The share of words in the most frequent queries that the model knows, weighted by frequency;
+    None without a model or without counts."""
     table, trained = pipeline.table, pipeline.trained
     if table is None or trained is None or not len(table.queries):
         return None
@@ -24,5 +24,5 @@ def known_words(pipeline: Pipeline) -> Optional[float]:
     texts = [table.queries[number] for number in numbers]
     (scores,) = trained.scores(trained.sources(texts[:1]), [texts])
     asked = np.array([int(table.asked[number]) for number in numbers])
-    words = asked * (scores.tokens - 1)  # without the end
+    words = asked * (scores.tokens - 1)  # without the end token
     return float(1 - (asked * scores.unknown).sum() / words.sum())

@@ -1,8 +1,8 @@
-"""Sessions to try a bundle with: none unless somebody gives some. Those of the log are people's.
+"""Sample sessions of a bundle. They are given by hand: sessions of the log belong to people.
 
-A file has one session per line, as prepared text has them: `london hotels <q> paris`, with earlier
-sessions of the same person before a `<session>`. Whatever the file says, a sample is shown only if
-each of its queries may be suggested to a stranger.
+A file has one session per line in the format of prepared text: `london hotels <q> paris`, with
+earlier sessions of the same person before a `<session>`. A sample is shown only if each of its
+queries may be suggested to a stranger.
 """
 
 from pathlib import Path
@@ -20,14 +20,14 @@ NAME = "samples.txt"
 
 
 class Sample(NamedTuple):
-    """As people type it."""
+    """A sample as people type it."""
 
     session: Tuple[str, ...]
     history: Tuple[Tuple[str, ...], ...]  # earlier sessions, oldest first
 
 
 def read_sample_lines(path: Path) -> List[str]:
-    """Without empty ones."""
+    """The lines of a file, without empty lines."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -39,10 +39,10 @@ def read_sample_lines(path: Path) -> List[str]:
 def shown_lines(
     lines: Sequence[str], pipeline: Pipeline, held_back: Optional[Counter[str]] = None
 ) -> List[str]:
-    """Those of which every query may be shown to anybody, as prepared text has them.
+    """The lines, as in prepared text, whose queries may all be shown to anybody.
 
     Args:
-        held_back: is added how many lines were left out for each of `display_rules.REASONS`
+        held_back: counter for the lines left out, by `display_rules.REASONS`
     """
     kept = []
     for number, line in enumerate(lines, 1):
@@ -58,7 +58,7 @@ def shown_lines(
 
 
 def keep_shown(path: Path, pipeline: Pipeline) -> Dict[str, Any]:
-    """Rewrites a file of samples; without any left, deletes it with its folder.
+    """Rewrite a file with the samples that may be shown; if there are none, delete its folder.
 
     Returns:
         facts for the manifest
@@ -73,7 +73,7 @@ def keep_shown(path: Path, pipeline: Pipeline) -> Dict[str, Any]:
 
 
 def samples_of(lines: Sequence[str], pipeline: Pipeline) -> List[Sample]:
-    """Those that may be shown, to be shown."""
+    """The samples that may be shown, in the form in which they are shown."""
     found = []
     for line in shown_lines(lines, pipeline):
         request = read_request(line, reader=pipeline.reader)

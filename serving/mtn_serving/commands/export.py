@@ -65,7 +65,7 @@ def update(args: argparse.Namespace) -> None:
 
 
 def say_what_is_odd(manifest: Facts) -> None:
-    """Parts that may be of different logs; samples that were left out."""
+    """Warn if parts may be of different logs; report samples that were left out."""
     known = manifest.get(COUNTS, {}).get("words_known_to_model")
     if known is not None and known < LEAST_KNOWN:
         _say(
@@ -211,7 +211,7 @@ def _check(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
 
 
 def _changes(args: argparse.Namespace) -> bool:
-    """Whether there is anything to update."""
+    """Whether the flags update anything."""
     parts = (args.counts, args.ranker, args.completion_ranker, args.samples, args.test)
     rules = (args.min_users, args.block_list, args.explicit, args.personal_data)
     return args.default_rules or any(each is not None for each in (*parts, *rules))

@@ -128,7 +128,7 @@ async function start() {
   startSamples();
 }
 
-/** A bundle may have none, and the page does without them where the service does not give them. */
+/** Shows the samples; hides their panel if the bundle has none or the request fails. */
 async function startSamples() {
   const { samples } = await service.get("v1/samples").catch(() => ({ samples: [] }));
   at("samples-panel").hidden = samples.length === 0;

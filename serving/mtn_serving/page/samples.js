@@ -24,7 +24,7 @@ export function showSamples(list, samples, chosen) {
   );
 }
 
-/** No line begins with an arrow. */
+/** The queries joined by arrows; no line begins with an arrow. */
 function inShort(queries) {
   return queries.join("\u00a0› ");
 }
