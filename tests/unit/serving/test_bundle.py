@@ -291,7 +291,7 @@ def test_a_refused_update_changes_nothing(bundle, tmp_path):
 
 
 def test_samples_are_shown_only_if_each_query_may_be(bundle, tmp_path, capsys):
-    """None unless somebody gives some; never a query that nobody asked, however it got there."""
+    """A bundle has no samples by default, and a sample never has a query that nobody asked."""
     assert Bundle.open(bundle).sample_lines() == []
     (tmp_path / "samples").write_text("X  <q> x y\n\nnobody's\nx <session> A\nx <q> nobody's\n")
     export(f"--update {bundle} --samples {tmp_path}/samples".split())
@@ -323,7 +323,7 @@ def test_samples_obey_later_rules(bundle, tmp_path):
     assert opened.version != before and not (bundle / "samples").exists()
 
 
-def test_samples_that_are_no_sessions(bundle, tmp_path):
+def test_invalid_samples(bundle, tmp_path):
     refused("cannot be read", lambda: export(f"--update {bundle} --samples {tmp_path}/no".split()))
     (tmp_path / "samples").write_text("x\n<q> <q>\n")
     refused("samples.txt:2: a sample without a query", lambda: export(

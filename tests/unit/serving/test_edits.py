@@ -39,7 +39,7 @@ def test_words_are_dropped():
 
 
 def test_starts_and_ends_of_two_words_or_more():
-    """Longest first; those with one word dropped are of that kind."""
+    """Longest first; edits with one dropped word have the kind `drop`."""
     found = texts(["a b c d e"], kind="part")
     assert found == ["a b c", "c d e", "a b", "d e"]
     assert texts(["a b c"], kind="part") == []

@@ -42,7 +42,7 @@ def errors_of(prefix):
         found.add(before + behind[1:2] + behind[:1] + behind[2:])
         for letter in letters:
             found.add(before + letter + behind)
-            if behind[1:] and before[-1] != " ":  # a first letter is taken as right
+            if behind[1:] and before[-1] != " ":  # the first letter of a word is never replaced
                 found.add(before + letter + behind[1:])
     return found - {prefix}
 

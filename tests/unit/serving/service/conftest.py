@@ -1,4 +1,4 @@
-"""A service on a small table of counts, and one whose suggester does as it is told."""
+"""A service with a small table of counts, and one with a scripted suggester."""
 
 import time
 
@@ -21,10 +21,10 @@ PAIRS = [
 
 
 class Scripted:
-    """Answers as a suggester does, after `seconds`; fails where a query is `fail`.
+    """Returns the answers of a suggester after `seconds`; fails if a query is `fail`.
 
     Args:
-        suggester: whose answers these are
+        suggester: gives the answers
         seconds: per batch
     """
 
@@ -57,7 +57,7 @@ def counts(tmp_path):
 
 @pytest.fixture
 def client_of(counts):
-    """Makes a client of a service with these settings."""
+    """Returns a function that makes a client of a service with the given settings."""
     opened = []
 
     def make(seconds=None, **settings):

@@ -1,4 +1,4 @@
-"""Lanes: at once when idle, together when busy, bounded, and everybody gets his own result."""
+"""Lanes: at once when idle, in batches when busy, bounded, and each item gets its own result."""
 
 import asyncio
 import random
@@ -13,7 +13,7 @@ SILENT = Watch(lambda seconds: None, lambda seconds, size: None, lambda length: 
 
 
 class Gate:
-    """A function to run that notes its batches and waits until it is let through."""
+    """A function that records its batches and waits until `through` is set."""
 
     def __init__(self, is_open=False):
         self.batches, self.through = [], threading.Event()
@@ -43,7 +43,7 @@ def test_an_idle_lane_runs_at_once_and_a_busy_one_in_batches():
         await until(lambda: gate.batches)
         others = [asyncio.create_task(lane.ask(item, 5)) for item in range(2, 9)]
         await asyncio.sleep(0.01)
-        assert gate.batches == [[1]]  # nobody joins a batch that runs
+        assert gate.batches == [[1]]  # no item joins a running batch
         gate.through.set()
         assert await asyncio.gather(first, *others) == [10, 20, 30, 40, 50, 60, 70, 80]
         assert gate.batches == [[1], [2, 3, 4, 5], [6, 7, 8]]
@@ -71,8 +71,8 @@ def test_a_full_queue_refuses_at_once():
     asyncio.run(scenario())
 
 
-def test_who_is_too_late_is_forgotten():
-    """Neither run later, nor counted as waiting."""
+def test_late_items_are_dropped():
+    """They are neither run later nor counted as waiting."""
 
     async def scenario():
         gate = Gate()
@@ -86,7 +86,7 @@ def test_who_is_too_late_is_forgotten():
             await asyncio.wait_for(lane.ask(4, 0.01), 1)
         left = asyncio.create_task(lane.ask(5, 5))
         await asyncio.sleep(0.01)
-        left.cancel()  # as where a client leaves
+        left.cancel()  # as if the client disconnected
         await asyncio.sleep(0.01)
         assert lane.has_room()
         gate.through.set()
@@ -98,7 +98,7 @@ def test_who_is_too_late_is_forgotten():
 
 
 def test_a_batch_is_as_large_as_its_time_allows():
-    """Items take 20 ms, so of 0.4 s a quarter is enough for 5; without a hurry, for all."""
+    """Items take 20 ms: a quarter of 0.4 s is enough for 5, a quarter of 60 s for all."""
 
     def run(items):
         batches.append(len(items))
@@ -109,7 +109,7 @@ def test_a_batch_is_as_large_as_its_time_allows():
 
     async def scenario():
         lane = lane_of(run, max_batch=16, max_queue=100)
-        for item in range(20):  # by which it is known
+        for item in range(20):  # to measure the time per item
             await lane.ask(item, 60)
         asked = [lane.ask(item, 60) for item in range(17)]
         assert await asyncio.gather(*asked) == list(range(17))
@@ -124,8 +124,8 @@ def test_a_batch_is_as_large_as_its_time_allows():
     asyncio.run(scenario())
 
 
-def test_who_would_be_too_late_is_told_at_once():
-    """Three wait for 0.1 s each; one may wait whatever it takes, so that this is found out."""
+def test_items_that_would_be_late_are_refused_at_once():
+    """Three waiting items take 0.1 s each, so a fourth with a deadline of 0.3 s is refused."""
 
     async def scenario():
         gate = Gate(is_open=True)
@@ -148,7 +148,7 @@ def test_who_would_be_too_late_is_told_at_once():
     asyncio.run(scenario())
 
 
-def test_an_error_is_for_those_of_its_batch_only():
+def test_an_error_affects_only_its_batch():
     async def scenario():
         def run(items):
             if 1 in items:
@@ -165,7 +165,7 @@ def test_an_error_is_for_those_of_its_batch_only():
     asyncio.run(scenario())
 
 
-def test_closing_waits_for_what_was_accepted():
+def test_closing_waits_for_accepted_items():
     async def scenario():
         gate = Gate()
         lane = lane_of(gate, max_batch=1)
@@ -183,7 +183,7 @@ def test_closing_waits_for_what_was_accepted():
     asyncio.run(scenario())
 
 
-def test_thousands_of_requests_each_get_their_own():
+def test_thousands_of_items_each_get_their_own_result():
     rng = random.Random(1)
 
     async def scenario():

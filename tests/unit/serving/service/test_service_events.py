@@ -1,4 +1,4 @@
-"""Events: what is kept of them, where, for how long; and the click-through rates they give."""
+"""Events: which parts are kept, where and for how long; and click-through rates."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def kept(client, *events):
     return client.post("/v1/events", json={"events": list(events)})
 
 
-# --- what is kept --------------------------------------------------------------------------------
+# --- kept fields ---------------------------------------------------------------------------------
 
 
 def test_off_by_default(client_of):
@@ -78,7 +78,7 @@ def test_what_is_kept(client_of, tmp_path):
     assert asked["user_query"] == "Paris Hôtels" and asked["client_id"] == "c"
 
 
-def test_half_typed_queries_are_nowhere(client_of, tmp_path):
+def test_prefixes_are_never_recorded(client_of, tmp_path):
     client = client_of(events=tmp_path / "events")
     for end in range(1, 6):
         client.post("/v1/complete", json={"prefix": "paris"[:end], "session_id": "s"})
@@ -102,10 +102,10 @@ def test_half_typed_queries_are_nowhere(client_of, tmp_path):
     ],
     ids=str,
 )
-def test_events_that_mean_nothing(client_of, tmp_path, event):
+def test_invalid_events(client_of, tmp_path, event):
     client = client_of(events=tmp_path / "events")
     assert kept(client, impression(1), event).status_code == 422
-    assert list((tmp_path / "events").iterdir()) == []  # all of a request, or none
+    assert list((tmp_path / "events").iterdir()) == []  # all events of a request, or none
 
 
 # --- files ---------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def test_old_files_are_deleted_and_nothing_else(tmp_path):
     assert own not in left and f"queries.2026-04-01.{os.getpid()}.jsonl" in left
 
 
-def test_a_full_disk_leaves_no_half_line_and_lists_go_on(client_of, tmp_path, monkeypatch):
+def test_a_full_disk_leaves_no_partial_line_and_lists_still_work(client_of, tmp_path, monkeypatch):
     client = client_of(events=tmp_path / "events")
     assert kept(client, impression(1)).status_code == 200
     real = open
@@ -165,7 +165,7 @@ def test_a_full_disk_leaves_no_half_line_and_lists_go_on(client_of, tmp_path, mo
             self.stream.close()
 
         def write(self, content):
-            return self.stream.write(content[: len(content) // 2])  # as far as there is room
+            return self.stream.write(content[: len(content) // 2])  # until the disk is full
 
         def __getattr__(self, name):
             return getattr(self.stream, name)
@@ -197,7 +197,7 @@ def test_a_folder_that_cannot_be_made(client_of, tmp_path):
 
 
 def test_wilson_by_hand():
-    """2 of 10: the textbook's 5.7 % to 51.0 %; 0 of 10: 0 to z²/(10 + z²)."""
+    """2 of 10: 5.7 % to 51.0 % (textbook); 0 of 10: 0 to z²/(10 + z²)."""
     low, high = wilson(0.2, 10)
     assert (round(low, 4), round(high, 4)) == (0.0567, 0.5098)
     low, high = wilson(0.0, 10)
@@ -205,7 +205,7 @@ def test_wilson_by_hand():
 
 
 def test_lists_of_one_session_are_not_independent():
-    """Two sessions of 10 lists, all clicked in one and none in the other: as two lists."""
+    """Two sessions of 10 lists, one with all lists clicked, one with none, count as two lists."""
     assert design_effect([(10, 10), (10, 0)]) == pytest.approx(10)
     clustered, alone = rate_of([(10, 10), (10, 0)]), rate_of([(1, 1), (1, 0)] * 10)
     assert (clustered.rate, alone.rate) == (0.5, 0.5)
@@ -226,7 +226,7 @@ def test_rates_of_two_bundles(tmp_path, capsys):
     events = [impression(n, session_id=f"s{n}") for n in range(100)]
     events += [impression(n, "challenger", session_id=f"t{n}") for n in range(100)]
     events += [click(n) for n in range(10)] + [click(n, "challenger") for n in range(40)]
-    events += [click(3), impression(4)]  # told twice
+    events += [click(3), impression(4)]  # reported twice
     events += [click(777)]  # never shown
     events += [impression(n, session_id="z", application="complete") for n in range(1000, 1004)]
     log.append([(EVENTS, {"application": "suggest", **event}) for event in events])

@@ -1,4 +1,4 @@
-"""Whatever is sent, and whatever fails: an answer in time, never 500, never somebody else's."""
+"""Whatever is sent and whatever fails: an answer in time, never 500, never for another request."""
 
 import asyncio
 import random
@@ -22,7 +22,7 @@ def send(client, body, path="/v1/suggest"):
     return client.post(path, content=body, headers={"Content-Type": "application/json"})
 
 
-# --- what is sent --------------------------------------------------------------------------------
+# --- bad requests --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def send(client, body, path="/v1/suggest"):
     ],
     ids=lambda body: body[:20].decode("latin-1"),
 )
-def test_what_is_no_request(client_of, body):
+def test_invalid_bodies(client_of, body):
     client = client_of()
     for path in ("/v1/suggest", "/v1/complete", "/v1/suggest/batch", "/v1/explain"):
         answer = send(client, body, path)
@@ -84,7 +84,7 @@ def test_wrong_types_and_numbers(client_of, request_, field):
     assert len(answer.content) < 10_000  # the request is not sent back
 
 
-def test_long_bodies_are_refused_unread(client_of):
+def test_long_bodies_are_refused(client_of):
     client = client_of(max_body=1000)
     assert client.post("/v1/suggest", json={"session": ["x" * 100]}).status_code == 200
     assert send(client, b"x" * 10 * MEGABYTE).status_code == 413
@@ -99,8 +99,8 @@ def test_long_bodies_are_refused_unread(client_of):
     assert send(client, b"", "/healthz").status_code == 405
 
 
-def test_slow_bodies_are_given_up():
-    """The rest of the body is never waited for, and the connection ends."""
+def test_slow_bodies_are_refused():
+    """The service does not wait for the rest of the body, and closes the connection."""
     sent = []
 
     async def scenario():
@@ -122,8 +122,8 @@ def test_slow_bodies_are_given_up():
 
 
 @pytest.mark.parametrize("length", [b"-1", b"many", b"9" * 30, b"\xb2"])
-def test_odd_lengths(length):
-    """Servers refuse most of them before anybody sees them."""
+def test_odd_content_lengths(length):
+    """Servers refuse most of them before the application sees them."""
     sent = []
 
     async def scenario():
@@ -165,17 +165,17 @@ def test_symbols_and_control_characters_are_text(client_of, text):
         assert client.get("/opensearch", params={"q": prefix}).status_code == 200
 
 
-def test_routes_that_are_not_there(client_of):
+def test_unknown_routes(client_of):
     client = client_of()
     for path in ("/nothing", "/v1", "/v1/suggest/", "/../etc/passwd", "/%2e%2e/%2e%2e/setup.py"):
         assert client.get(path, follow_redirects=False).status_code in (404, 405)
     assert client.put("/v1/suggest").status_code == 405
 
 
-# --- what fails ----------------------------------------------------------------------------------
+# --- failures ------------------------------------------------------------------------------------
 
 
-def test_a_slow_model_gives_way_to_counts_in_time(client_of, expected):
+def test_if_the_model_is_slow_counts_answer_in_time(client_of, expected):
     client = client_of(seconds=1.0, deadline=0.2)
     started = time.monotonic()
     answer = client.post("/v1/suggest", json={"session": ["paris"]})
@@ -188,11 +188,11 @@ def test_a_slow_model_gives_way_to_counts_in_time(client_of, expected):
     answer = client.post("/v1/complete", json={"prefix": "paris h", "deadline_ms": 50}).json()
     assert answer["reason"] == "deadline" and answer["suggestions"][0]["text"] == "paris hotels"
     patient = client.post("/v1/suggest", json={"session": ["paris"], "deadline_ms": 9000}).json()
-    assert patient["degraded"] is False  # nor was the list from counts kept
+    assert patient["degraded"] is False  # and the list from counts was not cached
     assert 'mtn_fallbacks_total{reason="deadline"} 2.0' in client.get("/metrics").text
 
 
-def test_a_model_that_fails_gives_way_to_counts(client_of):
+def test_if_the_model_fails_counts_answer(client_of):
     client = client_of(seconds=0)
     answer = client.post("/v1/suggest", json={"session": ["fail", "paris"]})
     assert answer.status_code == 200 and answer.json()["reason"] == "error"
@@ -203,7 +203,7 @@ def test_a_model_that_fails_gives_way_to_counts(client_of):
     assert 'mtn_errors_total{type="RuntimeError"} 2.0' in client.get("/metrics").text
 
 
-def test_a_bundle_without_counts_has_an_empty_list_in_time(client_of):
+def test_a_bundle_without_counts_gives_an_empty_list_in_time(client_of):
     client = client_of(seconds=1.0, deadline=0.1)
     service = client.app.state.service
     (served,) = service.bundles.served.values()
@@ -224,7 +224,7 @@ def test_a_route_that_fails_is_answered_503(client_of, monkeypatch):
     assert "defect" not in answer.text
 
 
-def test_a_full_queue_is_said_at_once(client_of):
+def test_a_full_queue_is_reported_at_once(client_of):
     client = client_of(seconds=0.5, max_queue=2, max_batch=1, deadline=5.0)
     with ThreadPoolExecutor(12) as threads:
 
@@ -243,11 +243,11 @@ def test_a_full_queue_is_said_at_once(client_of):
     assert client.post("/v1/suggest/batch", json=batch).status_code == 503
 
 
-# --- whose answer it is --------------------------------------------------------------------------
+# --- no mixed-up answers -------------------------------------------------------------------------
 
 
-def test_thousands_of_interleaved_requests_each_get_their_own(tmp_path):
-    """Sessions, histories, prefixes and bundles, mixed; a list alone says whose it is."""
+def test_thousands_of_interleaved_requests_each_get_their_own_answer(tmp_path):
+    """Mixed sessions, histories, prefixes and bundles; each list identifies its request."""
     people, rng = 300, random.Random(1)
     suggesters = {}
     for arm in ("champion", "challenger"):

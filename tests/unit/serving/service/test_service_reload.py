@@ -1,4 +1,4 @@
-"""A new version of a bundle or block list: taken up whole, or not at all."""
+"""A new version of a bundle or block list is loaded atomically."""
 
 import threading
 import time
@@ -35,7 +35,7 @@ def test_a_new_version(client_of, tmp_path):
     assert answer(client) == ("old", version)
     reloaded = client.post("/admin/reload")
     assert reloaded.status_code == 200
-    text, new_version = answer(client)  # nor from memory
+    text, new_version = answer(client)  # not from the cache
     assert text == "new" and new_version != version
     assert reloaded.json()["bundles"][0]["version"] == new_version
     metrics = client.get("/metrics").text
@@ -66,7 +66,7 @@ def test_a_new_block_list(client_of, tmp_path, counts):
 
 
 @pytest.mark.parametrize("fault", ["missing", "damaged", "cut off", "foreign", "no header"])
-def test_a_bad_one_is_refused_and_the_old_one_stays(client_of, tmp_path, fault):
+def test_a_bad_bundle_is_refused_and_the_old_one_stays(client_of, tmp_path, fault):
     folder = tmp_path / "table"
     save(folder, "old")
     client = client_of(bundle=folder)
@@ -76,7 +76,7 @@ def test_a_bad_one_is_refused_and_the_old_one_stays(client_of, tmp_path, fault):
     if fault == "missing":
         folder.rename(tmp_path / "elsewhere")
     else:
-        # As a copy would do it; the file that is mapped stays as it is.
+        # Replaced, as by a copy: the mapped file does not change.
         letters.unlink()
         bad = {"damaged": content[:-1] + b"\xff", "cut off": content[:-1]}.get(fault, content)
         letters.write_bytes(bad)
@@ -105,7 +105,7 @@ def test_a_defect_while_loading_is_refused_too(client_of, monkeypatch):
     assert answer(client) == before
 
 
-def test_requests_in_progress_end_with_the_version_they_began_with(client_of, tmp_path):
+def test_requests_in_progress_finish_with_their_version(client_of, tmp_path):
     save(tmp_path / "table", "old")
     client = client_of(bundle=tmp_path / "table", seconds=1.5, deadline=9.0)
     _, version = answer(client)

@@ -1,4 +1,4 @@
-"""The routes: the lists are those of the suggester, and say which bundle made them."""
+"""The routes: they return the lists of the suggester, with the bundle that made them."""
 
 import json
 import logging
@@ -21,7 +21,7 @@ def as_shown(suggestions):
 # --- lists ---------------------------------------------------------------------------------------
 
 
-def test_suggestions_are_those_of_the_suggester(client_of, expected):
+def test_suggestions_equal_those_of_the_suggester(client_of, expected):
     client = client_of()
     answer = client.post("/v1/suggest", json={"session": ["rome", "Paris"], "n": 3})
     assert answer.status_code == 200
@@ -33,14 +33,14 @@ def test_suggestions_are_those_of_the_suggester(client_of, expected):
     assert 0 < found["milliseconds"] < 5000
 
 
-def test_a_history_counts(client_of, expected):
+def test_histories_are_used(client_of, expected):
     request = {"session": ["paris"], "history": [["rome", "lisbon"], ["paris", "lisbon"]]}
     found = shown(client_of().post("/v1/suggest", json=request))
     assert ("lisbon", "history") in found
     assert found == as_shown(expected.suggest(["paris"], 10, request["history"]))
 
 
-def test_a_quick_try(client_of, expected):
+def test_suggestions_by_get(client_of, expected):
     client = client_of()
     answer = client.get("/v1/suggest", params={"q": ["rome", "paris"], "n": 2})
     assert shown(answer) == as_shown(expected.suggest(["rome", "paris"], 2))
@@ -68,8 +68,8 @@ def test_many_sessions_at_once(client_of, expected):
     assert client.post("/v1/suggest/batch", json=too_many).status_code == 422
 
 
-def test_numbers_are_numbers(client_of):
-    """`true` is none, though Python thinks so, nor is text; in an address anything is text."""
+def test_numbers_must_be_json_numbers(client_of):
+    """Not `true`, which is a number in Python, and not text; URL parameters are always text."""
     client = client_of()
     for wrong in (True, "3", [3], {"a": 3}):
         for name in ("n", "deadline_ms"):
@@ -79,7 +79,7 @@ def test_numbers_are_numbers(client_of):
     assert client.get("/v1/suggest", params={"q": "paris", "n": "true"}).status_code == 422
 
 
-def test_samples_are_those_of_the_bundle(client_of, counts, tmp_path):
+def test_samples_of_the_bundle(client_of, counts, tmp_path):
     assert client_of().get("/v1/samples").json()["samples"] == []
     (tmp_path / "samples").write_text("paris <session> Rome <q> paris\nparis metro\n")
     flags = f"--counts {counts} --samples {tmp_path}/samples --output {tmp_path}/bundle"
@@ -101,7 +101,7 @@ def test_a_session_without_a_query_has_no_suggestions(client_of):
         assert answer.status_code == 200 and answer.json()["suggestions"] == []
 
 
-def test_equal_requests_are_answered_from_memory(client_of):
+def test_equal_requests_are_answered_from_the_cache(client_of):
     client = client_of(seconds=0)
     scripted = client.app.state.service.bundles.choose(None).suggester
     request = {"session": ["paris"]}
@@ -112,13 +112,13 @@ def test_equal_requests_are_answered_from_memory(client_of):
     for other in ({"n": 2}, {"history": [["rome"]]}, {"history": [["rome"]]}):
         client.post("/v1/suggest", json={**request, **other})
     client.post("/v1/complete", json={**request, "prefix": ""})
-    assert scripted.batches == [1] * 5  # whoever has a history is never kept
+    assert scripted.batches == [1] * 5  # requests with a history are never cached
 
 
-def test_the_memory_is_bounded(client_of):
+def test_the_cache_is_bounded(client_of):
     client = client_of(seconds=0, cached=2)
     scripted = client.app.state.service.bundles.choose(None).suggester
-    for query in ("a", "b", "a", "c", "a", "b"):  # `b` went when `c` came
+    for query in ("a", "b", "a", "c", "a", "b"):  # `c` evicts `b`
         client.post("/v1/suggest", json={"session": [query]})
     assert len(scripted.batches) == 4
     client = client_of(seconds=0, cached=0)
@@ -130,7 +130,7 @@ def test_the_memory_is_bounded(client_of):
 # --- two bundles ---------------------------------------------------------------------------------
 
 
-def test_every_answer_says_which_bundle_made_it(client_of, counts):
+def test_every_answer_names_its_bundle(client_of, counts):
     client = client_of(challenger=counts, share=0.5)
     arms = set()
     for number in range(20):
@@ -193,7 +193,7 @@ def test_the_api_page_has_every_route_and_no_script(client_of):
     assert "deadline_ms" in page
 
 
-def test_other_sites_ask_only_if_they_are_listed(client_of):
+def test_only_listed_sites_may_send_requests(client_of):
     headers = {"Origin": "https://shop.example"}
     preflight = {**headers, "Access-Control-Request-Method": "POST"}
     listed = client_of(origins=("https://shop.example",))
@@ -206,7 +206,7 @@ def test_other_sites_ask_only_if_they_are_listed(client_of):
     assert "access-control-allow-origin" not in answer.headers
 
 
-# --- who may ask ---------------------------------------------------------------------------------
+# --- access --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_other_sites_ask_only_if_they_are_listed(client_of):
         ({"X-API-Key": "right"}, 200),
     ],
 )
-def test_a_key(client_of, headers, status):
+def test_the_api_key(client_of, headers, status):
     client = client_of(api_key="right")
     for path in ("/v1/suggest?q=paris", "/opensearch?q=p"):
         assert client.get(path, headers=headers).status_code == status
@@ -277,7 +277,7 @@ def test_metrics(client_of, counts):
 def test_no_text_of_users_in_logs_and_metrics(client_of, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     client = client_of(seconds=0)
-    for session in ([SECRET], [SECRET, "fail"]):  # the error quotes it
+    for session in ([SECRET], [SECRET, "fail"]):  # the error message quotes it
         client.post("/v1/suggest", json={"session": session, "history": [[SECRET]]})
         client.get("/v1/suggest", params={"q": session})
     client.post("/v1/complete", json={"session": [SECRET], "prefix": SECRET})
