@@ -60,10 +60,12 @@ def gather(
     if COUNTS in sources and table is not None:
         _add(found, "counted", [text for text, _ in table.suggest(session, max_counted)])
     if BEAM in sources:
-        _add(found, "hypothesis", [text for text in beam if not _stutters(text, session, table)])
+        _add(
+            found, "hypothesis", [text for text in beam if not _repeats_word(text, session, table)]
+        )
     if EDITS in sources and table is not None:
         for text, kind in edits(session, table):
-            if not _stutters(text, session, table):
+            if not _repeats_word(text, session, table):
                 _put(found, text, "edit", KINDS.index(kind))
     if SESSION in sources:
         _add(found, "queries_ago", session[::-1], start=1)
@@ -79,7 +81,7 @@ def gather(
     ]
 
 
-def _stutters(text: str, session: Sequence[str], table: Optional[NextQueries]) -> bool:
+def _repeats_word(text: str, session: Sequence[str], table: Optional[NextQueries]) -> bool:
     """Whether a word is repeated, unless the session repeats it too or people ask the text."""
     words = text.split()
     twice = [word for word, following in zip(words, words[1:]) if word == following]

@@ -44,7 +44,7 @@ def edits(session: Sequence[str], table: NextQueries) -> List[Edit]:
         "drop": _drops(session[-1]),
         "change": _changes(session[-1], table),
         "earlier words": _earlier_words(session),
-        "asked": _asked(session, table),
+        "asked": _similar_queries(session, table),
         "part": _parts(session[-1]),
     }
     for kind in KINDS:
@@ -98,7 +98,7 @@ def _earlier_words(session: Sequence[str]) -> Iterator[str]:
         yield " ".join([*before[:i], *last, *before[i + 1 :]])
 
 
-def _asked(session: Sequence[str], table: NextQueries) -> Iterator[str]:
+def _similar_queries(session: Sequence[str], table: NextQueries) -> Iterator[str]:
     """Queries of other people with words of the last query, then of earlier queries, but no query
     of the session itself."""
     found = {table.queries.find(query) for query in session}
@@ -108,14 +108,14 @@ def _asked(session: Sequence[str], table: NextQueries) -> Iterator[str]:
         words += new
         if len(query.split()) > MAX_WORDS:
             continue
-        numbers = chain([] if ago else _longer(query, table), _with_rare_words(new, table))
+        numbers = chain([] if ago else _longer_queries(query, table), _with_rare_words(new, table))
         unseen = [number for number in dict.fromkeys(numbers) if number not in found]
         for number in unseen[: MAX_SIMILAR_TO_EARLIER if ago else MAX_SIMILAR]:
             found.add(number)
             yield table.queries[number]
 
 
-def _longer(query: str, table: NextQueries) -> List[int]:
+def _longer_queries(query: str, table: NextQueries) -> List[int]:
     """Longer queries that start with a query, most frequent first."""
     longer = table.queries.starting_with(query + " ")
     asked = table.asked[longer.start : longer.stop].astype(np.int64)

@@ -89,17 +89,17 @@ def features(
         places = [getattr(each, field) for each in candidates]
         columns[name][:] = [np.nan if place is None else place for place in places]
     texts = [each.text for each in candidates]
-    _of_history(columns, texts, past or past_of((), session[-1]))
+    _add_history(columns, texts, past or past_of((), session[-1]))
     if table is not None:
-        _of_counts(columns, session, texts, table)
+        _add_counts(columns, session, texts, table)
     if scores is not None and candidates:
-        _of_model(columns, texts, scores)
-    _of_words(columns, session, texts, table)
-    _of_made_up(columns)
+        _add_model(columns, texts, scores)
+    _add_words(columns, session, texts, table)
+    _add_made_up(columns)
     return np.stack([columns[name] for name in NAMES], axis=1)
 
 
-def _of_history(columns: Dict[str, np.ndarray], texts: Sequence[str], past: Past) -> None:
+def _add_history(columns: Dict[str, np.ndarray], texts: Sequence[str], past: Past) -> None:
     """For a stranger, counts are 0, as for queries never asked, and shares are unknown."""
     columns["own_sessions"][:] = past.sessions
     columns["own_last_asked"][:] = past.last in past.asked
@@ -115,47 +115,47 @@ def _of_history(columns: Dict[str, np.ndarray], texts: Sequence[str], past: Past
         columns["own_share_after_last"][:] = columns["own_after_last"] / followed
 
 
-def _of_counts(
+def _add_counts(
     columns: Dict[str, np.ndarray], session: Sequence[str], texts: Sequence[str], table: NextQueries
 ) -> None:
     last = table.queries.find(session[-1])
     columns["last_asked"][:] = 0 if last is None else np.log1p(float(table.asked[last]))
     numbers = [table.queries.find(text) for text in texts]
-    asked_next = _looked_up(table.asked_next, numbers)
-    columns["asked"][:] = np.log1p(_looked_up(table.asked, numbers))
+    asked_next = _counts_of(table.asked_next, numbers)
+    columns["asked"][:] = np.log1p(_counts_of(table.asked, numbers))
     columns["asked_next"][:] = np.log1p(asked_next)
     if table.has_users:
-        columns["people"][:] = np.log1p(_looked_up(table.users, numbers))
+        columns["people"][:] = np.log1p(_counts_of(table.users, numbers))
     contexts = table.contexts(session)
     columns["last_followed"][:] = columns["people_after"][:] = 0
     for length, context in zip(CONTEXT_LENGTHS, contexts):
         counts = table.followers[context]
-        found, total = _found(counts, numbers), float(counts[1].sum())
+        found, total = _counts_after(counts, numbers), float(counts[1].sum())
         columns[f"share_after_{length}"][:] = found / total
         columns[f"count_after_{length}"][:] = found
         if length == 1:
             columns["last_followed"][:] = np.log1p(total)
             columns["people_after"][:] = found
             if table.follower_users is not None:
-                columns["people_after"][:] = _found(table.follower_users[context], numbers)
+                columns["people_after"][:] = _counts_after(table.follower_users[context], numbers)
             # Log of the frequency after the last query over the frequency after any query.
             anywhere = (asked_next + 1) / (table.total_asked_next + 1)
             columns["lift_after"][:] = np.log((found + 0.1) / (total + 1) / anywhere)
 
 
-def _looked_up(counts: np.ndarray, numbers: Sequence[Optional[int]]) -> np.ndarray:
+def _counts_of(counts: np.ndarray, numbers: Sequence[Optional[int]]) -> np.ndarray:
     """The counts of queries; 0 for queries that are not in the table."""
     return np.array([0.0 if number is None else float(counts[number]) for number in numbers])
 
 
-def _found(
+def _counts_after(
     followers: Tuple[np.ndarray, np.ndarray], numbers: Sequence[Optional[int]]
 ) -> np.ndarray:
     count_of = dict(zip(*(each.tolist() for each in followers)))
     return np.array([count_of.get(number, 0) for number in numbers], dtype=np.float32)
 
 
-def _of_model(columns: Dict[str, np.ndarray], texts: Sequence[str], scores: Scores) -> None:
+def _add_model(columns: Dict[str, np.ndarray], texts: Sequence[str], scores: Scores) -> None:
     score = scores.log_probability
     columns["log_probability"][:] = score
     columns["log_probability_per_token"][:] = score / scores.tokens
@@ -165,7 +165,7 @@ def _of_model(columns: Dict[str, np.ndarray], texts: Sequence[str], scores: Scor
     columns["agreement"][:] = _agreement(texts, score)
 
 
-def _of_made_up(columns: Dict[str, np.ndarray]) -> None:
+def _add_made_up(columns: Dict[str, np.ndarray]) -> None:
     """A candidate is made up if nobody asked it, in training, in this session or in the history.
     Without counts, none is made up, because nobody knows.
 
@@ -202,7 +202,7 @@ def _agreement(texts: Sequence[str], score: np.ndarray) -> np.ndarray:
     return (2 * shared / (words[:, None] + words[None])) @ weights
 
 
-def _of_words(
+def _add_words(
     columns: Dict[str, np.ndarray],
     session: Sequence[str],
     texts: Sequence[str],

@@ -178,9 +178,9 @@ def _calibrate(scores: np.ndarray, is_next: np.ndarray) -> Calibration:
     weights = np.zeros(2)
     for _ in range(_NEWTON_STEPS):
         found = Calibration(*weights).probabilities(scores)
-        slope = inputs.T @ (targets - found)
-        bend = (inputs * (found * (1 - found))[:, None]).T @ inputs + 1e-9 * np.eye(2)
-        weights += np.linalg.solve(bend, slope)
+        gradient = inputs.T @ (targets - found)
+        hessian = (inputs * (found * (1 - found))[:, None]).T @ inputs + 1e-9 * np.eye(2)
+        weights += np.linalg.solve(hessian, gradient)
     if weights[0] < 0:
         return _calibrate(np.zeros(len(scores)), is_next)
     return Calibration(*weights.tolist())

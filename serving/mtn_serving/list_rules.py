@@ -41,30 +41,30 @@ def arrange(features: np.ndarray, ranked: Sequence[int], unrelated: bool = False
         unrelated: whether to append unrelated candidates
     """
     related = _related(features)
-    made_up = (_of(features, "made_up") == 1) & ~(related & _makes_sense(features))
+    made_up = (_column(features, "made_up") == 1) & ~(related & _is_plausible(features))
     asked = [row for row in ranked if not made_up[row]]
-    behind = [row for row in asked if not related[row]] if unrelated else []
+    appended = [row for row in asked if not related[row]] if unrelated else []
     return [
         *(Placed(row, LIKELY) for row in asked if related[row]),
-        *(Placed(row, UNRELATED) for row in behind),
+        *(Placed(row, UNRELATED) for row in appended),
     ]
 
 
-def _makes_sense(features: np.ndarray) -> np.ndarray:
+def _is_plausible(features: np.ndarray) -> np.ndarray:
     """Whether made-up text may be shown; without a model, it may not."""
-    scored = ~np.isnan(_of(features, "log_probability"))
-    repeats = (_of(features, "new_words") == 0) | (_of(features, "above_asked") > 0)
-    return scored & repeats & (_of(features, "words") >= MIN_WORDS)
+    scored = ~np.isnan(_column(features, "log_probability"))
+    repeats = (_column(features, "new_words") == 0) | (_column(features, "above_asked") > 0)
+    return scored & repeats & (_column(features, "words") >= MIN_WORDS)
 
 
 def _related(features: np.ndarray) -> np.ndarray:
     """Whether candidates are related. The person's own queries always are; without counts, all
     candidates are, because nobody knows what people ask after what."""
-    says_the_same = _of(features, "from_session") >= MIN_FROM_SESSION
-    led_to = ~(_of(features, "people_after") < MIN_PEOPLE_AFTER)
-    own = ~np.isnan(_of(features, "queries_ago")) | (_of(features, "own_asked") > 0)
-    return says_the_same | led_to | own
+    is_similar = _column(features, "from_session") >= MIN_FROM_SESSION
+    was_asked_next = ~(_column(features, "people_after") < MIN_PEOPLE_AFTER)
+    own = ~np.isnan(_column(features, "queries_ago")) | (_column(features, "own_asked") > 0)
+    return is_similar | was_asked_next | own
 
 
-def _of(features: np.ndarray, name: str) -> np.ndarray:
+def _column(features: np.ndarray, name: str) -> np.ndarray:
     return features[:, NAMES.index(name)]

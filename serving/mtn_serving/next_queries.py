@@ -40,7 +40,7 @@ for _name in _POOLS:
 for _name in _LISTS:
     _TYPES.update(RankedLists.types(_name))
 # Arrays that must have the same length.
-_ALIKE = {
+_SAME_LENGTH = {
     "asked": "queries_ends",
     "asked_next": "queries_ends",
     "followers_ends": "context_keys",
@@ -49,8 +49,8 @@ _ALIKE = {
     **{f"{name}_counts": name for name in _LISTS},
     "shown": "forms_ends",
 }
-_TYPED_ALIKE = {"word_users": "words_ends", "word_pair_users": "word_pairs"}
-_USERS_ALIKE = {"users": "queries_ends", "follower_users": "followers"}
+_SAME_LENGTH_TYPED = {"word_users": "words_ends", "word_pair_users": "word_pairs"}
+_SAME_LENGTH_USERS = {"users": "queries_ends", "follower_users": "followers"}
 
 KIND = Kind("next queries", 2, "mtn-count-next", frozenset(map(file_of, _TYPES)))
 
@@ -227,12 +227,12 @@ class NextQueries(Followers):
         header, arrays = open_arrays(
             Path(folder), KIND, _TYPES, verify, (_SHOWN, _PEOPLE, _LEFT_OUT)
         )
-        alike = dict(_ALIKE)
+        same_length = dict(_SAME_LENGTH)
         if "users" in header:
-            alike.update(_TYPED_ALIKE)
+            same_length.update(_SAME_LENGTH_TYPED)
         if header.get("users") is not None:
-            alike.update(_USERS_ALIKE)
-        for name, other in alike.items():
+            same_length.update(_SAME_LENGTH_USERS)
+        for name, other in same_length.items():
             if len(arrays[name]) != len(arrays[other]):
                 raise InputError(f"not of the length of {other}", KIND.again, folder)
         return cls(header, arrays, folder)

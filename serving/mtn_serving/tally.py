@@ -84,14 +84,14 @@ class _Tally:
             list(self.numbers),
             np.fromiter(self.contexts, np.uint64, len(self.contexts)),
             np.fromiter(self.people, np.uint64, len(self.people)) if has_people else None,
-            _once_each(self.followed, self.followed_by),
-            _once_each(self.opening, self.opening_by),
+            _summed(self.followed, self.followed_by),
+            _summed(self.opening, self.opening_by),
             dict(forms),
         )
         return joined([as_it_came])
 
 
-def _once_each(keys: "array[int]", people: "array[int]") -> Events:
+def _summed(keys: "array[int]", people: "array[int]") -> Events:
     return Events.sum(
         np.frombuffer(keys, np.uint64), np.frombuffer(people, np.uint32), np.ones(len(keys))
     )

@@ -12,7 +12,7 @@ from typing import Callable, Dict, Iterable, List, Optional, Sequence, overload
 import numpy as np
 
 _LAST_CHARACTER = chr(0x10FFFF)
-_AT_HAND = 1024  # texts decoded once and kept: reading them touches at most as many pages
+_MAX_DECODED = 1024  # texts decoded once and kept: reading them touches at most as many pages
 
 
 class TextPool(Sequence[str]):
@@ -95,7 +95,7 @@ class TextPool(Sequence[str]):
     def _first_not_below(self, text: str) -> int:
         """Binary search among the decoded texts, then between two of them. Bytes have the same
         order as texts, so no text is decoded."""
-        place, step = bisect_left(self._some, text), self._step
+        place, step = bisect_left(self._decoded, text), self._step
         low, high = max(0, (place - 1) * step + 1), min(len(self), place * step)
         wanted = text.encode("utf-8", "surrogatepass")  # typed text may have surrogates
         letters, ends, size = self._letters, self._ends, len(self._letters)
@@ -111,10 +111,10 @@ class TextPool(Sequence[str]):
         return low
 
     @cached_property
-    def _some(self) -> List[str]:
+    def _decoded(self) -> List[str]:
         """Every `_step`-th text."""
         return self[:: self._step]
 
     @property
     def _step(self) -> int:
-        return 1 + len(self._ends) // _AT_HAND
+        return 1 + len(self._ends) // _MAX_DECODED

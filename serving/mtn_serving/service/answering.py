@@ -201,11 +201,11 @@ def _lists(asks: List[Ask], suggesters: List[Suggester]) -> List[Outcome]:
     found: Dict[int, Outcome] = {}
     for places in groups.values():
         group = [asks[place] for place in places]
-        found.update(zip(places, _whole_lists(group, suggesters[places[0]])))
+        found.update(zip(places, _checked_lists(group, suggesters[places[0]])))
     return [found[place] for place in range(len(asks))]
 
 
-def _whole_lists(asks: List[Ask], suggester: Suggester) -> List[Outcome]:
+def _checked_lists(asks: List[Ask], suggester: Suggester) -> List[Outcome]:
     """Lists of one bundle, discarded if somebody wrote into its files meanwhile."""
     files = asks[0].bundle.files
     try:

@@ -12,8 +12,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Dict, Generic, List, NamedTuple, Optional, Sequence, TypeVar
 
-_SHARE = 0.25  # share of a request's deadline for its batch
-_NEWEST = 0.3  # weight of the newest batch in the average time per request
+_BATCH_SHARE = 0.25  # share of a request's deadline for its batch
+_NEWEST_WEIGHT = 0.3  # weight of the newest batch in the average time per request
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -42,7 +42,7 @@ class _Ticket(NamedTuple):
 
     def is_late(self, now: float) -> bool:
         """Whether the deadline would pass during a batch that begins now."""
-        return self.since + self.seconds - now < _SHARE * self.seconds
+        return self.since + self.seconds - now < _BATCH_SHARE * self.seconds
 
 
 class Lane(Generic[Item, Result]):
@@ -104,7 +104,7 @@ class Lane(Generic[Item, Result]):
         """
         if not self._waiting:
             return True
-        return (len(self._waiting) + 1) * self._per_item <= (1 - _SHARE) * seconds
+        return (len(self._waiting) + 1) * self._per_item <= (1 - _BATCH_SHARE) * seconds
 
     def busy_for(self) -> float:
         """Seconds since the running batch began."""
@@ -133,7 +133,7 @@ class Lane(Generic[Item, Result]):
                 for future in _not_late(futures):
                     future.set_result(answered[future])
             took = time.monotonic() - started
-            self._per_item += _NEWEST * (took / len(items) - self._per_item)
+            self._per_item += _NEWEST_WEIGHT * (took / len(items) - self._per_item)
             self.watch.ran(took, len(items))
         self._busy_since = self._worker = None
 
@@ -142,7 +142,7 @@ class Lane(Generic[Item, Result]):
         now = time.monotonic()
         taken: Dict[asyncio.Future[Result], _Ticket] = {}
         for future, ticket in list(self._waiting.items()):
-            too_long = len(taken) * self._per_item > _SHARE * ticket.seconds
+            too_long = len(taken) * self._per_item > _BATCH_SHARE * ticket.seconds
             if len(taken) == self.max_batch or too_long:
                 break
             del self._waiting[future]

@@ -109,7 +109,7 @@ def load_bundles(settings: Settings) -> Bundles:
 
 
 def _load(arm: Arm, folder: Path, settings: Settings) -> ServedBundle:
-    version = _version([*_facts_files(folder), *_files(settings.block_list)])
+    version = _version([*_checksum_files(folder), *_files(settings.block_list)])
     held = HeldFiles(_mapped_files(folder))
     if (folder / MANIFEST).is_file():
         suggester = Suggester.load(folder, block_list=settings.block_list, verify=True)
@@ -126,7 +126,7 @@ def _load(arm: Arm, folder: Path, settings: Settings) -> ServedBundle:
     return ServedBundle(arm, version, suggester, counts, Cache(settings.cached), held, samples)
 
 
-def _facts_files(folder: Path) -> List[Path]:
+def _checksum_files(folder: Path) -> List[Path]:
     """Files with the checksums of all other files: they change whenever another file does."""
     found = [folder / name for name in (MANIFEST, HEADER) if (folder / name).is_file()]
     if not found:

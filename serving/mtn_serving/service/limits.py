@@ -83,7 +83,7 @@ class BoundedBodies:
             await _problem(413, detail, close=True)(scope, receive, send)
             return
         if body is not None:
-            await self.app(scope, _again(body, receive), send)
+            await self.app(scope, _replayed(body, receive), send)
 
     async def _body(self, scope: Scope, receive: Receive) -> Optional[bytes]:
         """The body; None if the client disconnected.
@@ -117,7 +117,7 @@ class TooLong(Exception):
     pass
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
+def _replayed(body: bytes, receive: Receive) -> Receive:
     """Replay the body as one message, then receive as usual."""
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
