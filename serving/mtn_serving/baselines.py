@@ -20,7 +20,7 @@ class Asked(NamedTuple):
     """The input of a method for one pair."""
 
     queries: Sequence[str]  # of the session so far
-    followers: Optional[Followers] = None  # what people asked next in training
+    followers: Optional[Followers] = None  # next queries in the training text
     history: Sequence[Sequence[str]] = ()  # this person's earlier sessions, oldest first
 
 

@@ -11,7 +11,7 @@ BEAM_SIZE = 30  # a wide beam helps strangers, since the ranker finds the good h
 
 
 class Conditions(NamedTuple):
-    """How candidates are made."""
+    """How candidates are collected and scored."""
 
     sources: Tuple[str, ...]
     model: bool  # whether a model scores the candidates
@@ -30,7 +30,7 @@ def conditions_of(
     fitted: Optional[Conditions] = None,
     text: Optional[TextSettings] = None,
 ) -> Conditions:
-    """The conditions to use; what is not given is as for the ranker, if there is one.
+    """The conditions to use; missing options are those of the ranker, if there is one.
 
     Args:
         model, counts: whether they are available

@@ -17,7 +17,7 @@ from .text_pool import TextPool
 from .typed_words import TypedWords, count_typed_words
 from .word_changes import change_between
 
-MAX_CONTEXT = 3  # queries
+MAX_CONTEXT = 3  # queries per context
 MAX_QUERIES_OF_WORD = 100
 MIN_CHANGES = 2  # pairs of queries with the same change; most changes occur in only one pair
 

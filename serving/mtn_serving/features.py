@@ -12,18 +12,18 @@ from .next_queries import NextQueries
 CONTEXT_LENGTHS = (1, 2, 3)
 
 NAMES = (
-    # of the session
+    # the session
     "queries",
     "last_words",
     "last_asked",
     "last_followed",
-    # of the sources
+    # the sources
     "counted_place",
     "hypothesis_place",
     "edit_kind",
     "queries_ago",
     "own_place",
-    # of this person
+    # the person's history
     "own_sessions",
     "own_last_asked",
     "own_asked",
@@ -34,7 +34,7 @@ NAMES = (
     "own_after_last",
     "own_share_after_last",
     "made_up",
-    # of the counts
+    # the counts
     *(f"share_after_{length}" for length in CONTEXT_LENGTHS),
     *(f"count_after_{length}" for length in CONTEXT_LENGTHS),
     "people_after",
@@ -42,7 +42,7 @@ NAMES = (
     "asked",
     "asked_next",
     "people",
-    # of the model
+    # the model
     "log_probability",
     "log_probability_per_token",
     "lift_by_model",
@@ -51,7 +51,7 @@ NAMES = (
     "model_place",
     "unknown_words",
     "agreement",
-    # of the words
+    # the words
     "words",
     "shared_with_last",
     "share_of_last_kept",

@@ -18,7 +18,7 @@ from .suggester import Described
 
 FOLDS = 5
 SEED = 1
-AT = 10  # MRR@10, hit@10
+AT = 10  # for MRR@10 and hit@10
 ROUNDS = 150
 _NEWTON_STEPS = 25
 

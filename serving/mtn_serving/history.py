@@ -12,7 +12,7 @@ from collections import Counter
 from typing import Dict, List, NamedTuple, Sequence
 
 MAX_NEXT, MAX_OFTEN, MAX_LATELY = 10, 20, 5
-HALF_LIFE = 20  # sessions after which a query counts half
+HALF_LIFE = 20  # number of sessions after which a query counts half
 
 
 class Past(NamedTuple):

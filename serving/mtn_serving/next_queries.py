@@ -139,7 +139,7 @@ class NextQueries(Followers):
         )
         self.words = pools["words"]
         self.asked = arrays["asked"]  # how often each query was asked
-        self.asked_next = arrays["asked_next"]  # … but as the first of its session
+        self.asked_next = arrays["asked_next"]  # how often, except as the first of its session
         self.shown = arrays["shown"]
         self.forms = TextPool.from_arrays(arrays, "forms", damaged)  # not sorted
         self.users = arrays["users"]  # how many people asked each query, if users are known

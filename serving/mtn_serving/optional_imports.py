@@ -1,4 +1,4 @@
-"""Libraries that only some jobs need."""
+"""Imports of libraries that only some jobs need."""
 
 from contextlib import contextmanager
 from typing import Iterator

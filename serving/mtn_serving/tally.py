@@ -53,10 +53,10 @@ class _Tally:
         self.numbers: Dict[str, int] = {}  # of queries
         self.contexts: Dict[int, int] = {}  # numbers by `context_key`
         self.people: Dict[int, int] = {}
-        self.followed = array("Q")  # this context << 32 | this query …
-        self.followed_by = array("I")  # … which this person asked
-        self.opening = array("Q")  # first queries of sessions …
-        self.opening_by = array("I")  # … and who asked them
+        self.followed = array("Q")  # events: context << 32 | query that followed it
+        self.followed_by = array("I")  # the person of each event
+        self.opening = array("Q")  # first queries of sessions
+        self.opening_by = array("I")  # the person of each of them
 
     def add(self, pair: Pair, user: int) -> None:
         session = pair.queries()

@@ -22,7 +22,7 @@ class Place(NamedTuple):
 
 
 class WithoutQuery(NamedTuple):
-    """The list for the session without one of its queries."""
+    """The suggestion in the list for the session without one of its queries."""
 
     query: str
     place: Optional[int]  # of the suggestion in that list, from 1; None if it is missing

@@ -1,4 +1,4 @@
-"""Opens a bundle, part by part."""
+"""Open a bundle, part by part."""
 
 from pathlib import Path
 from typing import List, Optional, Union

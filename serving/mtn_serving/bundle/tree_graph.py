@@ -35,7 +35,7 @@ class _Node(NamedTuple):
     left: int = 0
     right: int = 0
     missing_goes_left: bool = False
-    value: float = 0.0  # of a leaf
+    value: float = 0.0  # the output of a leaf
 
 
 def tree_graph(learner: Any) -> bytes:

@@ -27,7 +27,7 @@ _say = notes_of("mtn-complete")
 
 
 class Prefix(NamedTuple):
-    """One list to make."""
+    """A prefix to complete."""
 
     pair: int
     typed: int  # characters

@@ -47,7 +47,7 @@ def count(
     longest: int,
     keep_state: bool,
 ) -> None:
-    """Make a new table."""
+    """Count a new table."""
     check_output(output, KIND)
     settings = [(Path(text).parent / SETTINGS, read_settings(Path(text).parent)) for text in texts]
     agreed_settings(settings)

@@ -182,7 +182,7 @@ def _has_query(ask: Ask) -> bool:
     return ask.prefix is not None or any(map(ask.bundle.suggester.reader.query, ask.session))
 
 
-# --- in the threads ------------------------------------------------------------------------------
+# --- run in the threads of the lanes -------------------------------------------------------------
 
 
 def _from_bundles(asks: List[Ask]) -> List[Outcome]:

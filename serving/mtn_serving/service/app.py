@@ -74,12 +74,12 @@ admin = APIRouter(
 )
 
 
-# --- lists ---------------------------------------------------------------------------------------
+# --- lists of suggestions ------------------------------------------------------------------------
 
 
 @keyed.post("/v1/suggest", response_model=schemas.Answer)
 async def suggest(body: schemas.SuggestRequest, service: TheService) -> Response:
-    """The next queries for a session."""
+    """Suggestions for a session."""
     return _json(await answer(service, body))
 
 
@@ -103,7 +103,7 @@ async def complete(body: schemas.CompleteRequest, service: TheService) -> Respon
 
 @keyed.post("/v1/suggest/batch", response_model=schemas.BatchAnswer)
 async def suggest_batch(body: schemas.BatchRequest, service: TheService) -> Response:
-    """Many sessions at once: all are answered, or none."""
+    """Suggestions for many sessions: all are answered, or none."""
     if not service.answering.suggest_lane.has_room(len(body.requests)):
         raise Full
     answers = await asyncio.gather(*(answer(service, each) for each in body.requests))

@@ -120,7 +120,7 @@ class _Supervisor:
         """Start a worker, and return when it answers requests."""
         if self.is_ending:
             return
-        context = multiprocessing.get_context("spawn")  # threads of a model do not survive a fork
+        context = multiprocessing.get_context("spawn")  # a model's threads do not survive a fork
         here, there = context.Pipe(duplex=False)
         worker = context.Process(target=_work, args=(self.settings, self.sock, there))
         worker.start()

@@ -81,7 +81,7 @@ def _log_probabilities(trained: "TrainedModel", batch: Dict[str, Any]) -> Tensor
         scores = trained.model.get_normalized_probs(output, log_probs=True, sample=batch)
         wanted = trained.model.get_targets(batch, output)
         found = scores.gather(-1, wanted.unsqueeze(-1)).squeeze(-1).float()
-        # (R,) from our models, (P, T') from others
+        # (R,) from our models, (P, T') from other models
         of_tokens = torch.zeros(real.shape, device=real.device)
         of_tokens[real] = found if found.dim() == 1 else found[real]
     return of_tokens.sum(1)

@@ -22,7 +22,7 @@ from mtn_serving.suggester import Suggester
 from mtn_serving.tally import count_text
 
 Asked = st.tuples(
-    st.integers(0, 3),  # who
+    st.integers(0, 3),  # person
     st.lists(st.sampled_from(["a", "b", "a b", "é", "c d"]), min_size=2, max_size=5),
 )
 
@@ -164,7 +164,7 @@ def count_first(days, *more):
     main([*train(days, "monday"), "--output", f"{days}/table", "--keep-state", *more])
 
 
-def test_the_same_bytes_as_all_at_once(days):
+def test_added_text_gives_the_same_bytes_as_counting_at_once(days):
     main([*train(days, *DAYS), "--output", f"{days}/once", "--keep-state", "--min-users", "2"])
     count_first(days, "--min-users", "2")
     for day in ("tuesday", "wednesday"):

@@ -223,7 +223,7 @@ def texts(folder, **options):
     return [each.text for each in Suggester.load(folder, **options).suggest(["x"])]
 
 
-def test_rules_are_changed_without_a_new_export(made, bundle, tmp_path):
+def test_an_update_changes_the_rules(made, bundle, tmp_path):
     before = content(bundle)
     assert texts(bundle)[:2] == ["a", "b"]
     (tmp_path / "blocked").write_text("a\n")
@@ -290,7 +290,7 @@ def test_a_refused_update_changes_nothing(bundle, tmp_path):
 # --- samples --------------------------------------------------------------------------------------
 
 
-def test_samples_are_shown_only_if_each_query_may_be(bundle, tmp_path, capsys):
+def test_samples_with_a_query_that_may_not_be_shown_are_left_out(bundle, tmp_path, capsys):
     """A bundle has no samples by default, and a sample never has a query that nobody asked."""
     assert Bundle.open(bundle).sample_lines() == []
     (tmp_path / "samples").write_text("X  <q> x y\n\nnobody's\nx <session> A\nx <q> nobody's\n")
@@ -368,7 +368,7 @@ def test_show_and_verify(made, capsys):
     assert capsys.readouterr().out.endswith(f"all {files} files whole\n")
 
 
-def test_losses_are_shares_of_the_figure():
+def test_losses_are_relative():
     exact = {"exact": 50.0, "mrr@10": 80.0, "bleu": 0.0}
     rounded = {"exact": 49.0, "mrr@10": 84.0, "bleu": 0.0}
     assert losses(exact, rounded) == {"exact": 2.0, "mrr@10": -5.0, "bleu": 0.0}

@@ -38,7 +38,7 @@ def test_words_are_dropped():
     assert texts(["a a"]) == ["a"]  # only once
 
 
-def test_starts_and_ends_of_two_words_or_more():
+def test_starts_and_ends_of_at_least_two_words():
     """Longest first; edits with one dropped word have the kind `drop`."""
     found = texts(["a b c d e"], kind="part")
     assert found == ["a b c", "c d e", "a b", "d e"]

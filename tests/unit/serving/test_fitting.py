@@ -56,7 +56,7 @@ NO_CANDIDATES = SimpleNamespace(candidates=[], features=np.empty((0, len(NAMES))
 # --- what it learns -------------------------------------------------------------------------------
 
 
-def test_it_learns_what_people_ask(fitted):
+def test_the_ranker_learns_what_people_ask(fitted):
     suggester = Suggester(TABLE, ranker=fitted.ranker)
     assert [each.text for each in suggester.suggest(["x"])][:2] == ["a", "b"]
     lists = cross_validated_lists(fitted, range(400))
@@ -66,7 +66,7 @@ def test_it_learns_what_people_ask(fitted):
     assert not {"a", "b"} & set(alone)
 
 
-def test_it_learns_to_go_back():
+def test_the_ranker_learns_to_suggest_earlier_queries():
     """All queries are unique to their session; the last query is no candidate."""
     need_lightgbm()
     suggester = Suggester(table_of([["mail", "news"]] * 3))
@@ -191,7 +191,7 @@ def test_folds_split_people_if_they_are_known(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("lines", [5, 7])
-def test_people_of_other_text_are_refused(tmp_path, lines):
+def test_people_and_pairs_must_have_the_same_number(tmp_path, lines):
     valid = written(tmp_path, SESSIONS, user=range(lines))
     with pytest.raises(InputError, match=rf"valid\.user:.* {lines} lines, but .* has 6; line n of"):
         run(Suggester(TABLE), valid, f"{tmp_path}/ranker", seed=1)
@@ -279,7 +279,7 @@ def test_the_report_has_scores_without_each_source(fitted):
     assert lines[-1] == "Every source paid: without any of them, mrr@10 is lower."
 
 
-def test_a_report_on_some_of_the_pairs(fitted):
+def test_a_report_on_a_group_of_pairs(fitted):
     lines = report(fitted, "some", range(300, 400), NEXT[300:])
     found = {line[:20].strip(): line[20:].split() for line in lines[1:-1]}
     assert found["… without edits"][0] == "0.00" and found["… without counts"][0] == "100.00"

@@ -81,7 +81,7 @@ def test_a_line_of_prepared_text():
     assert suggester.follow(line).then("w2 w3").suggest() == suggester.suggest(f"{line} <q> w2 w3")
 
 
-def test_fewer_than_one():
+def test_n_below_one():
     following = suggester_of().follow(["w1"])
     with pytest.raises(InputError, match="0 suggestions were asked for"):
         following.suggest(0)

@@ -73,7 +73,7 @@ histories = st.lists(st.lists(queries, min_size=1, max_size=5), max_size=8)
 
 
 @given(histories, queries)
-def test_bounded_and_never_the_last_query(history, last):
+def test_own_queries_are_distinct_and_never_the_last_query(history, last):
     found = own_queries(past_of(history, last))
     asked = {query for session in history for query in session}
     assert len(set(found)) == len(found) and last not in found
@@ -170,7 +170,7 @@ def test_a_history_is_read_in_the_same_way_as_a_session():
         ("a <unit3> b <session> c <q> d", Request(("c", "d"), (("a",), ("b",)))),
     ],
 )
-def test_lines_that_people_type(line, request_):
+def test_lines_with_empty_queries_and_sessions(line, request_):
     assert read_request(line) == request_
 
 

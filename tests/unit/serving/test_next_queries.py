@@ -314,7 +314,7 @@ def change_length(folder, name, length):
         ),
     ],
 )
-def test_a_damaged_table_is_one_line(saved, damage, message):
+def test_a_damaged_table_gives_one_line_of_error(saved, damage, message):
     damage(saved)
     with pytest.raises(InputError, match=message) as error:
         NextQueries.open(saved)
@@ -346,7 +346,7 @@ def test_a_flipped_bit(saved, name):
     assert NextQueries.open(saved, verify=True).facts["pairs"] == 7
 
 
-def test_opening_reads_none_of_the_arrays(saved):
+def test_opening_reads_no_array(saved):
     """Their lengths are enough."""
     for name in ARRAYS:
         flip(saved / name, -1)

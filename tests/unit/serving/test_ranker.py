@@ -109,7 +109,7 @@ def saved(tmp_path):
         (lambda folder: cut_in_half(folder / "learner.txt"), "learner.txt: missing or damaged"),
     ],
 )
-def test_a_damaged_ranker_is_one_line(saved, damage, message):
+def test_a_damaged_ranker_gives_one_line_of_error(saved, damage, message):
     damage(saved)
     with pytest.raises(InputError, match=message) as error:
         Ranker.load(saved)

@@ -68,7 +68,7 @@ def test_options_of_loading_stay(bundles):
     assert first(suggester, "y") == "new 2"
 
 
-def test_replaced_while_it_is_read(bundles, monkeypatch):
+def test_a_bundle_replaced_during_loading_is_refused(bundles, monkeypatch):
     """Parts of two versions are never combined."""
     opened = loading.Bundle.table
 

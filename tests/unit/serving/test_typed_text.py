@@ -106,7 +106,7 @@ def counted(folder, settings, sessions=SESSIONS):
 
 
 @pytest.mark.parametrize("settings", [None, TextSettings(), TextSettings(SYMBOLS, True)])
-def test_counts_keep_the_settings_of_their_text(tmp_path, settings):
+def test_counts_save_the_settings_of_their_text(tmp_path, settings):
     folder = counted(tmp_path / "text", settings)
     assert NextQueries.open(folder).text_settings == settings
     assert Suggester.load(counts=folder).reader.settings == settings

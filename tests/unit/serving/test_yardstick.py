@@ -103,7 +103,7 @@ def test_a_prefix_counts_anywhere_in_a_session(tmp_path):
     check(found, ("c", math.log(2 / 3)), ("d", THIRD), ("b", ECHO))
 
 
-def test_a_transition_counts_once_however_long_its_session(tmp_path):
+def test_a_transition_counts_once_in_a_long_session(tmp_path):
     """`a, b` is in three prefixes of the long session, but was typed once."""
     sessions = [["a", "b", "c", "d", "e"], ["a", "z"], ["a", "z"]]
     (found,) = answers(tmp_path, "last", sessions, [["a"]])

@@ -48,7 +48,7 @@ def test_off_by_default(client_of):
     assert answer.status_code == 404 and "--events" in answer.json()["detail"]
 
 
-def test_what_is_kept(client_of, tmp_path):
+def test_kept_fields(client_of, tmp_path):
     folder = tmp_path / "events"
     client = client_of(events=folder)
     position = {"position": {"ordinal": 2}, "object": {"object_id": "paris hotels"}}

@@ -235,7 +235,7 @@ def test_a_full_queue_is_reported_at_once(client_of):
 
         answers = list(threads.map(ask, range(12)))
     refused = [(answer, took) for answer, took in answers if answer.status_code == 503]
-    assert 12 - len(refused) in (2, 3)  # one runs; the first may have ended before the last came
+    assert 12 - len(refused) in (2, 3)  # 1 running; the first may end before the last arrives
     for answer, took in refused:
         assert answer.headers["retry-after"] == "1" and took < 0.4
     assert 'mtn_refused_total{reason="Full"}' in client.get("/metrics").text

@@ -43,7 +43,7 @@ def test_a_new_version(client_of, tmp_path):
     assert f'mtn_bundle_info{{name="champion",version="{version}"}} 0.0' in metrics
 
 
-def test_the_version_is_that_of_the_bundle(client_of, tmp_path, counts):
+def test_the_service_reports_the_version_of_the_bundle(client_of, tmp_path, counts):
     export(["--counts", str(counts), "--output", str(tmp_path / "bundle")])
     client = client_of(bundle=tmp_path / "bundle")
     assert answer(client) == ("paris hotels", Bundle.open(tmp_path / "bundle").version)
