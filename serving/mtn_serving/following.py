@@ -1,11 +1,11 @@
-"""A session that is followed while somebody types: read and encoded once, asked at each key.
+"""Follow a session while somebody types: it is read and encoded once, and used at each key.
 
 following = suggester.follow(["paris hotels"])
 following.complete("lon", n=5)
 following.suggest(n=5)
-following = following.then("london")  # another value: the session with one more query
+following = following.then("london")  # a new object: the session with one more query
 
-The caller keeps it, nobody else does. `then` encodes the new query only, where the engine can.
+Only the caller keeps it. `then` encodes only the new query, if the engine supports that.
 """
 
 from operator import index
@@ -24,16 +24,16 @@ from .session_checks import History, Session, check_histories, check_sessions
 
 
 class Following(NamedTuple):
-    """One session as the parts of one version read it: they stay the same when others are loaded.
+    """One session, read and encoded. It keeps its parts even if a new version is loaded.
 
-    Never changed, so several threads may ask it.
+    Immutable, so thread-safe.
     """
 
     pipeline: Pipeline
     session: Session
     history: Optional[History]
-    request: Request  # both, read; its session may be empty
-    sources: Optional[Sources]  # as the model reads it; None without a model or a query
+    request: Request  # session and history, read; the session may be empty
+    sources: Optional[Sources]  # for the model; None without a model or a query
 
     @classmethod
     def of(
@@ -43,9 +43,10 @@ class Following(NamedTuple):
         history: Optional[History],
         shorter: Optional[Sources] = None,
     ) -> "Following":
-        """
+        """Read and encode a session.
+
         Args:
-            shorter: of the session before its last query
+            shorter: sources of the session without its last query
         """
         check_sessions([session])
         check_histories([history], [session])
@@ -54,7 +55,7 @@ class Following(NamedTuple):
         return cls(pipeline, session, history, request, sources)
 
     def then(self, query: str) -> "Following":
-        """When one more query was asked."""
+        """The session with one more query."""
         if isinstance(self.session, str):
             longer: Session = f"{self.session} {QUERY_SEPARATOR} {query}"
         else:
@@ -62,7 +63,7 @@ class Following(NamedTuple):
         return self.of(self.pipeline, longer, self.history, self.sources)
 
     def suggest(self, n: int = 10) -> List[Suggestion]:
-        """As `Suggester.suggest` of the session and its history."""
+        """The same as `Suggester.suggest` for the session and its history."""
         check_number(n)
         if not self.request.session:
             raise InputError("a session without a query", "give at least one")
@@ -70,7 +71,7 @@ class Following(NamedTuple):
         return [self.pipeline.shown(each, self.session) for each in found[:n]]
 
     def complete(self, prefix: str, n: int = 5) -> List[Suggestion]:
-        """As `Suggester.complete` of the session and its history."""
+        """The same as `Suggester.complete` for the session and its history."""
         check_number(n, "completions")
         asked = Asked(self.request, read_prefix(prefix, self.pipeline.reader))
         if not asked.prefix.text:
@@ -80,6 +81,6 @@ class Following(NamedTuple):
 
 
 def check_number(n: int, what: str = "suggestions") -> None:
-    """Refuse a list of fewer than one."""
+    """Refuse a number below 1."""
     if index(n) < 1:
         raise InputError(f"{n} {what} were asked for", "ask for at least 1")

@@ -1,8 +1,8 @@
-"""The encoder as a graph: embedded tokens of sessions -> what a decoder attends to.
+"""The encoder as a graph: embedded tokens of sessions -> codes that the decoder attends to.
 
-Everything that depends on where tokens stand (which of them see each other, which query they
-belong to) comes in as arrays of `onnx_engine.session_layout`. B sessions, T tokens, of which N are
-new to level 1, Q queries, P parts of a unit at most, C channels, H heads.
+Everything that depends on the structure of sessions (attention masks, the query of each token) is
+an input made from `onnx_engine.session_layout`. B sessions, T tokens, N of them new to level 1, Q
+queries, at most P parts per unit, C channels, H heads.
 """
 
 from typing import Any
@@ -34,11 +34,11 @@ def encoder_graph(model: Any, int8: bool) -> Graph:
 
 
 def _codes(graph: Graph, encoder: Any) -> str:
-    """(B, T, C): of a flat model, or of `mtn`, level by level"""
+    """-> (B, T, C): the codes of a flat model, or of `mtn`, level by level"""
     if not isinstance(encoder, MTNEncoder):
         return _token_level(graph, encoder)
     codes = _token_level(graph, encoder.query_encoder)
-    if not graph.int8:  # which rounds by the extremes of all tokens of a call
+    if not graph.int8:  # int8 rounding depends on all tokens of a call
         codes = _behind_known(graph, codes, encoder.query_encoder.embed_tokens.embedding_dim)
     if not len(encoder.levels):
         return codes
@@ -49,7 +49,7 @@ def _codes(graph: Graph, encoder: Any) -> str:
     if encoder.add_back == "every":
         for lower, norm in zip(units[-2:0:-1], list(encoder.norms)[:0:-1]):
             top = graph.norm(graph.op("Add", lower, top), norm)
-    query_of_token = graph.input("query_of_token", ["B", "T", "Q"])  # 1 at its query
+    query_of_token = graph.input("query_of_token", ["B", "T", "Q"])  # 1 at the token's query
     from_above = graph.op("MatMul", query_of_token, top)
     return graph.norm(graph.op("Add", codes, from_above), encoder.norms[0])
 
@@ -65,7 +65,7 @@ def _token_level(graph: Graph, encoder: Any) -> str:
 
 
 def _behind_known(graph: Graph, codes: str, channels: int) -> str:
-    """The codes of new tokens behind those of E known ones, which are none as a rule."""
+    """Append the codes of new tokens to those of E known tokens, usually none."""
     known = graph.input(INPUT, ["B", "E", channels])
     codes = graph.op("Concat", known, codes, axis=1)
     graph.output(OUTPUT, codes, ["B", "T", channels])
@@ -76,7 +76,7 @@ def _upper_level(
     graph: Graph, level: int, projection: Any, masked: Any, below: str, activation: str
 ) -> str:
     """Codes of the level below -> (B, Q, C)"""
-    # linear: (B, Q·P, below), 1 at each part; vector: (B, Q, below), the weight of each part
+    # linear: (B, Q·P, S), 1 at each part; vector: (B, Q, S), the weight of each part
     parts = graph.op("MatMul", graph.input(f"parts_{level}", ["B", "U", "S"]), below)
     if isinstance(projection, LinearProjection):
         inputs, channels = projection.map.in_features, projection.map.out_features

@@ -1,4 +1,4 @@
-"""An ONNX graph, put together node by node; values are known by their names."""
+"""Build an ONNX graph node by node; values are identified by name."""
 
 from pathlib import Path
 from typing import Any, List, Optional, Sequence, Union
@@ -9,18 +9,19 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor
 
-Shape = Sequence[Union[int, str]]  # numbers, and names of sizes that vary
+Shape = Sequence[Union[int, str]]  # numbers, or names of variable sizes
 
 FLOAT, INTEGER = TensorProto.FLOAT, TensorProto.INT64
-OPSET = 17  # the first with LayerNormalization; onnxruntime 1.19, the last for Python 3.9, reads it
+OPSET = 17  # has LayerNormalization; onnxruntime 1.19, the last for Python 3.9, supports it
 _IR_VERSION = 8
-_MICROSOFT = "com.microsoft"  # operators that every onnxruntime has beside those of ONNX
+_MICROSOFT = "com.microsoft"  # onnxruntime's own operators, in every build
 
 
 class Graph:
-    """
+    """A graph under construction.
+
     Args:
-        int8: weights of matrices take one byte each
+        int8: whether weights of matrices take one byte each
     """
 
     def __init__(self, int8: bool = False) -> None:
@@ -39,7 +40,7 @@ class Graph:
         self._outputs.append(helper.make_tensor_value_info(name, kind, shape))
 
     def weights(self, array: Union[Tensor, np.ndarray, Sequence[int]]) -> str:
-        """A constant: numbers in single precision or one byte, or sizes and the like."""
+        """A constant: weights in single precision or one byte, or integers such as sizes."""
         numbers = array.detach().numpy() if isinstance(array, Tensor) else np.asarray(array)
         if numbers.dtype != np.int8:
             kind = np.float32 if numbers.dtype.kind == "f" else np.int64
@@ -66,18 +67,18 @@ class Graph:
         return self.ops("Split", x, self.weights(sizes), outputs=len(sizes), axis=axis)
 
     def reshape(self, x: str, shape: Sequence[int]) -> str:
-        """0: as it is; -1: what is left"""
+        """Reshape; 0 keeps a size, -1 infers it."""
         return self.op("Reshape", x, self.weights(shape))
 
     def linear(self, x: str, weight: Tensor, bias: Optional[Tensor] = None) -> str:
-        """(…, I) -> (…, O), by torch's weight (O, I)"""
+        """(…, I) -> (…, O), with torch's weight (O, I)"""
         if self.int8:
             return self._linear_int8(x, weight, bias)
         x = self.op("MatMul", x, self.weights(weight.t()))
         return x if bias is None else self.op("Add", x, self.weights(bias))
 
     def _linear_int8(self, x: str, weight: Tensor, bias: Optional[Tensor]) -> str:
-        """Weights are rounded to 255 steps per column, x to 256 steps per call, by its extremes."""
+        """Round weights to 255 steps per column, and x to 256 steps per call, by its extremes."""
         scale = weight.detach().abs().amax(1).clamp_min(1e-12) / 127
         rounded = (weight.detach() / scale.unsqueeze(1)).round().to(torch.int8).t()
         inputs = [x, self.weights(rounded), self.weights(scale)]
@@ -86,7 +87,7 @@ class Graph:
         return self.microsoft("DynamicQuantizeMatMul", *inputs)
 
     def norm(self, x: str, norm: Any) -> str:
-        """torch's norm; x itself where it is None"""
+        """torch's LayerNorm; x itself if `norm` is None"""
         if norm is None:
             return x
         scale, shift = self.weights(norm.weight), self.weights(norm.bias)
@@ -95,14 +96,14 @@ class Graph:
     def attention(
         self, heads: int, query: str, key: str, value: str, bias: str, *past: str
     ) -> List[str]:
-        """softmax(Q Kᵀ / √d + bias) V, by one node: in small models, nodes are the cost.
+        """softmax(Q Kᵀ / √d + bias) V as one node: in small models, the cost is per node.
 
         Args:
             query: (B, N, C)
-            key, value: (B, N, C), or (B, H, S, C/H) of something that does not grow
-            bias: (B, H, N, S); onnxruntime 1.19 does not heed masks, nor a bias for all heads
-            past: earlier keys and values (B, H, P, C/H); then longer ones are the second and third
-                result
+            key, value: (B, N, C), or (B, H, S, C/H) for a fixed source
+            bias: (B, H, N, S); onnxruntime 1.19 ignores masks and a bias shared by all heads
+            past: earlier keys and values (B, H, P, C/H); the second and third result are then the
+                extended ones
         """
         inputs = [query, key, value, "", "", bias, *past]
         return self.ops(
@@ -117,7 +118,7 @@ class Graph:
         return self.op(kind, *inputs, domain=_MICROSOFT)
 
     def save(self, path: Path) -> None:
-        """Two files: the graph, and its weights, which are mapped when it is opened."""
+        """Write two files: the graph, and its weights, which are memory-mapped on opening."""
         graph = helper.make_graph(
             self._nodes, path.stem, self._inputs, self._outputs, self._weights
         )

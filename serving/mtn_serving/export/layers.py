@@ -19,7 +19,7 @@ _ACTIVATIONS = {
 
 
 class Source(NamedTuple):
-    """What a decoder layer attends to."""
+    """The source that a decoder layer attends to."""
 
     key: str  # (B, H, T, C/H)
     value: str
@@ -27,7 +27,7 @@ class Source(NamedTuple):
 
 
 class Past(NamedTuple):
-    """What a decoder layer has computed of earlier tokens."""
+    """Keys and values of earlier tokens in a decoder layer."""
 
     key: str  # (B, H, P, C/H)
     value: str
@@ -79,7 +79,7 @@ def decoder_layer(
 
 
 def keys_and_values(graph: Graph, layers: List[Any], codes: str) -> List[str]:
-    """Of a source, codes (B, T, C), for all decoder layers: each (B, H, T, C/H), by one product."""
+    """codes (B, T, C) -> keys, values of all decoder layers, each (B, H, T, C/H), by one product"""
     attentions = [layer.encoder_attn for layer in layers]
     maps = [each for attention in attentions for each in (attention.k_proj, attention.v_proj)]
     weight, bias = (
@@ -106,7 +106,7 @@ def _output(graph: Graph, attention: Any, x: str) -> str:
 def _residual(
     graph: Graph, layer: Any, norm: nn.Module, x: str, sublayer: Callable[[str], str]
 ) -> str:
-    """x + sublayer(x), the norm before the sublayer or behind the sum"""
+    """x + sublayer(x), with the norm before the sublayer or after the sum"""
     y = graph.op("Add", x, sublayer(graph.norm(x, norm) if layer.normalize_before else x))
     return y if layer.normalize_before else graph.norm(y, norm)
 

@@ -1,8 +1,8 @@
 """Copying words of the session (`mtn_fairseq.copying.pointer`), as nodes of both graphs.
 
 The encoder turns codes into keys once per session; the decoder multiplies its features by them.
-Places of words are Q queries of L tokens each; a flat model has one query. R = Q·L + U·Q scores:
-of the places, then of the units of each level, from queries up.
+Words are at places of Q queries with L tokens each; a flat model has one query. There are
+R = Q·L + U·Q scores: for the places, then for the units of each level, from queries up.
 """
 
 from typing import Any, List, Tuple
@@ -14,11 +14,11 @@ from .graph import INTEGER, Graph
 
 
 def pointer_keys(graph: Graph, pointer: Any, codes: str) -> Tuple[str, str]:
-    """codes (B, T, C) -> keys (B, F, R), and what is added to scores (B, 1, R)"""
+    """codes (B, T, C) -> keys (B, F, R), and a bias of the scores (B, 1, R)"""
     places = graph.input("pointer_places", ["B", "K", "T"])  # 1 at the token of each place
     parts = [_keys(graph, pointer.which_word, pointer.word_key, graph.op("MatMul", places, codes))]
     if pointer.which_query is not None:
-        ends = graph.input("pointer_ends", ["B", "Q", "T"])  # 1 at the token that ends each query
+        ends = graph.input("pointer_ends", ["B", "Q", "T"])  # 1 at the last token of each query
         query_codes = graph.op("MatMul", ends, codes)
         which = [pointer.which_query, *pointer.which_unit]
         key = [pointer.query_key, *pointer.unit_key]
@@ -26,7 +26,7 @@ def pointer_keys(graph: Graph, pointer: Any, codes: str) -> Tuple[str, str]:
     both = graph.op("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
     both = graph.op("Transpose", both, perm=[0, 2, 1])  # (B, F + 1, R)
     keys, start = graph.split(both, [pointer.gate.in_features, 1], axis=1)
-    mask = graph.input("pointer_mask", ["B", 1, "R"])  # far below 0 where there are no words
+    mask = graph.input("pointer_mask", ["B", 1, "R"])  # far below 0 without words
     return keys, graph.op("Add", start, mask)
 
 
@@ -37,8 +37,8 @@ def _keys(graph: Graph, which: nn.Linear, key: nn.Linear, codes: str) -> str:
 
 
 def copied_and_generating(graph: Graph, pointer: Any, features: str) -> Tuple[str, str]:
-    """features (B, N, F) -> log probability of copying each of W words (B, N, W), and of not
-    copying (B, N, 1)."""
+    """features (B, N, F) -> log-probability of copying each of W words (B, N, W), and of
+    generating (B, N, 1)."""
     levels = 0 if pointer.which_query is None else 1 + len(pointer.which_unit)
     keys = graph.input("pointer_keys", ["B", pointer.gate.in_features, "R"])
     start = graph.input("pointer_start", ["B", 1, "R"])
@@ -62,7 +62,7 @@ def copied_and_generating(graph: Graph, pointer: Any, features: str) -> Tuple[st
 
 def _choose(graph: Graph, units: List[str]) -> str:
     """Scores (B, N, Q) of each level -> P(query) (B, N, Q): from the top down, the probability of a
-    unit is shared out among its parts."""
+    unit is divided among its parts."""
     *lower, top = units
     chosen = graph.op("Softmax", top, axis=-1)
     for level in range(len(lower), 0, -1):

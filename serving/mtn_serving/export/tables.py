@@ -1,4 +1,4 @@
-"""Vectors that are looked up outside the graphs, so that no table is in memory twice."""
+"""Lookup tables outside the graphs, so that no table is in memory twice."""
 
 from typing import Any, Dict, Iterator, Tuple
 
@@ -11,8 +11,8 @@ from mtn_fairseq.modules.unit_projection import VectorProjection
 
 
 def tables_of(model: Any) -> Dict[str, np.ndarray]:
-    """By name: `words` (V, C); `source_positions`, `target_positions` and `positions_2`, … of the
-    upper levels (positions, C); `weights_2`, … of levels that mix parts by a vector."""
+    """Tables by name: `words` (V, C); `source_positions`, `target_positions` and, for upper levels,
+    `positions_2`, … (positions, C); `weights_2`, … for levels with a vector projection."""
     encoder, decoder = model.encoder, model.decoder
     over_tokens = encoder.query_encoder if isinstance(encoder, MTNEncoder) else encoder
     longest = over_tokens.max_source_positions
@@ -36,9 +36,9 @@ def _upper_levels(encoder: MTNEncoder) -> Iterator[Tuple[int, Any, Any]]:
 
 
 def _positions(part: Any, longest: int) -> Tensor:
-    """(longest, C): what fairseq's encoder or decoder adds at each position"""
+    """(longest, C): the positional embeddings of fairseq's encoder or decoder"""
     if part.embed_positions is None:
         return torch.zeros(longest, part.embed_tokens.embedding_dim)
-    row = torch.full((1, longest), part.padding_idx + 1)  # anything but padding
+    row = torch.full((1, longest), part.padding_idx + 1)  # any token except padding
     with torch.no_grad():
         return part.embed_positions(row).squeeze(0)

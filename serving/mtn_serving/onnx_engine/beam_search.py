@@ -1,8 +1,8 @@
-"""The likeliest next queries: the hypotheses of the plugin's beam search.
+"""Beam search with the same hypotheses as the plugin's search.
 
-A search grows a tree of prefixes per session (see `decoder`). It ends when nothing unfinished is
-likelier than the hypotheses that it would return (`mtn_fairseq.generation.ended_hypotheses`).
-B sessions are still searched, R hypotheses each, P nodes of their trees are computed.
+A search grows a tree of prefixes per session (see `decoder`). It ends when no unfinished hypothesis
+is likelier than the finished ones to return (`mtn_fairseq.generation.ended_hypotheses`).
+Shapes: B sessions still in search, R hypotheses each, P nodes of their trees computed so far.
 """
 
 from typing import List, NamedTuple, Optional, Sequence, Tuple
@@ -15,18 +15,18 @@ from .model_files import Feed
 from .typed_start import Continuations, Start
 from .vocabulary import END, PAD, Vocabulary
 
-_MORE = 3  # of the best words that are asked for, these are none: </s>, <pad>, <unk>
-_IS_WORD = np.array([True, False, False, False, True])  # by index, the last for all above
-_MANY = 256  # scores that are sorted whole sooner than in part
+_MORE = 3  # extra words per node, because </s>, <pad> and <unk> may be among the best
+_IS_WORD = np.array([True, False, False, False, True])  # by index; the last for all larger ones
+_MANY = 256  # up to this many scores, a full sort is faster than a partial one
 
 
 class Hypothesis(NamedTuple):
-    columns: Tuple[int, ...]  # of its words, without the end
-    log_probability: float  # of the words and the end
+    columns: Tuple[int, ...]  # of its words, without </s>
+    log_probability: float  # of the words and </s>
 
     @property
     def score(self) -> float:
-        """By which hypotheses are ranked: per token, the end counted"""
+        """The mean log-probability per token, including </s>, by which hypotheses are ranked."""
         return self.log_probability / (len(self.columns) + 1)
 
 
@@ -41,11 +41,11 @@ def search(
     """The hypotheses of each session, best first.
 
     Args:
-        max_words: that are added to a start
-        starts: what the hypotheses of each session begin with; at least one word is added
+        max_words: maximum number of words to add to a start
+        starts: the start of the hypotheses of each session; at least one word is added
     """
     found = _Ended(starts, beam)
-    live = np.arange(len(starts))  # (B,) numbers of the sessions that are searched
+    live = np.arange(len(starts))  # (B,) numbers of the sessions in search
     past, seen, so_far = _read_given_words(decoder, encoded, starts)
     words = np.array([[(END, *start.columns)[-1:]] for start in starts])  # (B, R, words added + 1)
     given = np.array([[len(start.columns)] for start in starts])  # (B, 1)
@@ -65,12 +65,12 @@ def search(
         if added == max_words:
             break
 
-        # The best of each session, (B, beam): the word, and the row it goes on from.
+        # The best continuations of each session, (B, beam): the word, and the row it continues.
         columns, scores = _continuations(step, wanted, typed)
         total = (so_far[:, :, None] + scores).reshape(len(live), -1)
         place = _largest(total, beam) + np.arange(0, total.size, total.shape[1])[:, None]
         so_far, word = total.take(place), columns.take(place)
-        row = place // columns.shape[2]  # of all sessions, as they are side by side
+        row = place // columns.shape[2]  # among the rows of all sessions
         seen, words = _rows(bias, row), np.concatenate([_rows(words, row), word[:, :, None]], 2)
         past, typed = step.past, typed and typed.behind(row % shape[1], word)
 
@@ -88,7 +88,7 @@ def search(
 
 
 def _with_new_nodes(seen: np.ndarray) -> np.ndarray:
-    """(B, R, P) -> (B, R, P + R): each new node sees what is given, and itself"""
+    """(B, R, P) -> (B, R, P + R): each new node sees the given nodes and itself"""
     sessions, rows, before = seen.shape
     bias = np.full((sessions, rows, before + rows), NEVER)
     bias[:, :, :before] = seen
@@ -97,18 +97,18 @@ def _with_new_nodes(seen: np.ndarray) -> np.ndarray:
 
 
 def _rows(array: np.ndarray, row: np.ndarray) -> np.ndarray:
-    """(B, R, X), of which (B, beam) rows -> (B, beam, X)"""
+    """(B, R, X), rows (B, beam) -> (B, beam, X)"""
     return array.reshape(-1, array.shape[2]).take(row, 0)
 
 
 def _read_given_words(
     decoder: Decoder, encoded: Encoded, starts: Sequence[Start]
 ) -> Tuple[Optional[Feed], np.ndarray, np.ndarray]:
-    """All given words but the last, by one step.
+    """Compute all given words except the last in one step.
 
     Returns:
-        what is remembered of these P nodes, the bias of the last one to them (B, 1, P), and the
-        log probability of all given words (B, 1)
+        keys and values of these P nodes, the bias of the last word to them (B, 1, P), and the
+        log-probability of all given words (B, 1)
     """
     longest = max(len(start.columns) for start in starts)
     count = np.array([len(start.columns) for start in starts])
@@ -130,7 +130,7 @@ def _read_given_words(
 def _continuations(
     step: Step, wanted: np.ndarray, typed: Optional["_Typed"]
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Words that go on, (B, R, K), and their log probabilities."""
+    """-> (words that continue the hypotheses (B, R, K), their log-probabilities)"""
     columns = step.columns
     scores = np.where(_IS_WORD.take(columns, mode="clip"), step.scores, -np.inf)
     if typed is None:
@@ -150,7 +150,7 @@ def _continuations(
 
 
 def _largest(scores: np.ndarray, count: int) -> np.ndarray:
-    """(B, S) -> (B, count): the places of the largest, in order"""
+    """(B, S) -> (B, count): the positions of the largest scores, in order"""
     if max(count, _MANY) < scores.shape[1]:
         row = np.arange(len(scores))[:, None]
         places = scores.argpartition(-count, 1)[:, -count:]
@@ -159,7 +159,7 @@ def _largest(scores: np.ndarray, count: int) -> np.ndarray:
 
 
 class _Typed(NamedTuple):
-    """What each hypothesis has still to say of what was typed; None where none has anything."""
+    """The rest of the typed prefix that each hypothesis must still generate."""
 
     rests: List[List[str]]  # (B, R)
     follow: List[Continuations]  # (B,)
@@ -175,15 +175,15 @@ class _Typed(NamedTuple):
 
     @property
     def is_open(self) -> np.ndarray:
-        """(B, R)"""
+        """(B, R): whether a rest is left"""
         return np.array([[bool(rest) for rest in rests] for rests in self.rests])
 
     def only_whole(self, scores: np.ndarray) -> np.ndarray:
-        """(B, R): a hypothesis cannot end before it has said all of it"""
+        """(B, R): scores, -inf for hypotheses that cannot end because a rest is left"""
         return np.where(self.is_open, -np.inf, scores)
 
     def columns(self) -> np.ndarray:
-        """(B, R, M): the words that can follow; PAD where there are no more"""
+        """(B, R, M): the words that can follow, padded with PAD"""
         found = [
             [follow.columns(rest) if rest else [] for rest in rests]
             for rests, follow in zip(self.rests, self.follow)
@@ -198,7 +198,8 @@ class _Typed(NamedTuple):
         return _Typed([self.rests[each] for each in kept], [self.follow[each] for each in kept])
 
     def behind(self, row: np.ndarray, word: np.ndarray) -> Optional["_Typed"]:
-        """When each hypothesis went on from a row (B, beam) by a word."""
+        """The rests after each hypothesis continued a row (B, beam) by a word; None if none is
+        left."""
         rests = [
             [
                 follow.rest_behind(rests[before], column) if rests[before] else ""
@@ -212,22 +213,22 @@ class _Typed(NamedTuple):
 
 
 class _Ended:
-    """Hypotheses that have ended: of each session, as many of the likeliest as wanted."""
+    """Finished hypotheses: the likeliest of each session, as many as the beam is wide."""
 
     def __init__(self, starts: Sequence[Start], beam: int) -> None:
         self.starts, self.beam = starts, beam
         self.steps: List[Tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        self.likeliest = np.full((len(starts), beam), -np.inf)  # in order, the likeliest last
+        self.likeliest = np.full((len(starts), beam), -np.inf)  # sorted, the largest last
 
     def add(self, live: np.ndarray, words: np.ndarray, likelihood: np.ndarray) -> None:
-        """words (B, R, added + 1), likelihood (B, R): of the hypotheses as they are now"""
+        """Add hypotheses: words (B, R, added + 1), likelihood (B, R)."""
         self.steps.append((live, words, likelihood))
         both = np.concatenate([self.likeliest[live], likelihood], 1)
         both.sort(1)
         self.likeliest[live] = both[:, -self.beam :]
 
     def least_wanted(self, live: np.ndarray) -> np.ndarray:
-        """(B,): what is not likelier need not be found"""
+        """(B,): less likely hypotheses are not needed"""
         return self.likeliest[live, 0]
 
     def ranked(self) -> List[List[Hypothesis]]:

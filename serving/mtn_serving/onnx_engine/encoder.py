@@ -1,4 +1,4 @@
-"""Sessions -> what the decoder attends to, once per session for everything that is asked of it."""
+"""Sessions -> codes that the decoder attends to, computed once per session for all calls."""
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -11,30 +11,30 @@ from .session_source import NO_COLUMN, Source
 from .token_codes import INPUT, OUTPUT, TokenCodes
 from .vocabulary import UNKNOWN
 
-NEVER = np.float32(-3e4)  # as a score it leaves nothing of its softmax
-_GENERATE = np.float32(1e3)  # log odds of not copying where there is nothing to copy
+NEVER = np.float32(-3e4)  # a score that softmax turns into 0
+_GENERATE = np.float32(1e3)  # log-odds of generating if there is nothing to copy
 
 
 class Copyable(NamedTuple):
-    """What can be copied: up to W words of each session."""
+    """The words that can be copied, up to W per session."""
 
-    columns: np.ndarray  # (B, W) of the output distribution; -1 where there are fewer
-    words: np.ndarray  # (B, W) what the decoder's graph is asked for them; UNKNOWN for other words
+    columns: np.ndarray  # (B, W) columns of the output distribution; -1 for padding
+    words: np.ndarray  # (B, W) their indices in the decoder's graph; UNKNOWN if not in dictionary
     known: np.ndarray  # (B, W) whether the dictionary has them
 
 
 class Encoded(NamedTuple):
-    """B sessions, ready to be asked."""
+    """B encoded sessions."""
 
     sources: Sequence[Source]
-    memory: Feed  # inputs of the decoder's graph, each beginning with B
-    sizes: Feed  # inputs that are of all sessions together
+    memory: Feed  # inputs of the decoder's graph, with B as the first dimension
+    sizes: Feed  # inputs that all sessions share
     source_bias: np.ndarray  # (B, H, 1, T) which tokens the decoder sees
     copyable: Copyable
-    token_codes: Optional[TokenCodes]  # for sessions that grow; None where all is encoded again
+    token_codes: Optional[TokenCodes]  # for sessions that grow; None to encode all again
 
     def only(self, kept: Any) -> "Encoded":
-        """Some of the sessions, by their places."""
+        """Some of the sessions, by position."""
         return self._replace(
             sources=[self.sources[place] for place in kept],
             memory={name: array[kept] for name, array in self.memory.items()},
@@ -45,10 +45,10 @@ class Encoded(NamedTuple):
 
 
 class Encoder:
-    """The encoder's graph, with what it needs of a batch.
+    """Runs the encoder's graph and prepares its inputs.
 
     Args:
-        tables: of words, of positions, of weights (see `export.tables`)
+        tables: of words, positions and weights (see `export.tables`)
         separators: indices of `<q>`, `<session>`, …
     """
 
@@ -66,9 +66,10 @@ class Encoder:
         self.keeps_codes = OUTPUT in self.outputs
 
     def __call__(self, sources: Sequence[Source], known: Optional[TokenCodes] = None) -> Encoded:
-        """
+        """Encode a batch.
+
         Args:
-            known: of the session that the only source grew from
+            known: codes of the session that the only source grew from
         """
         layout = SessionLayout([source.tokens for source in sources], self.separators)
         facts = self.facts
@@ -105,7 +106,7 @@ class Encoder:
     def _tokens(
         self, layout: SessionLayout, tokens: np.ndarray, known: Optional[TokenCodes]
     ) -> Feed:
-        """For level 1: all tokens, or those behind the known ones."""
+        """Inputs of level 1: all tokens, or only those after the known ones."""
         feed, first = {}, 0
         if self.keeps_codes:
             if known is None:
@@ -122,10 +123,10 @@ class Encoder:
         return feed
 
     def _levels(self, layout: SessionLayout, views: Sequence[LevelView]) -> Feed:
-        """For levels 2 and up: the parts of each unit, their positions, and what they see."""
+        """Inputs of levels 2 and up: parts of each unit, their positions and attention masks."""
         facts = self.facts
         slots = np.arange(layout.queries)
-        below = layout.query[:, None, :] == slots[:, None]  # (B, Q, T) the parts of each unit
+        below = layout.query[:, None, :] == slots[:, None]  # (B, Q, T) parts of each unit
         position = layout.position
         feed: Feed = {"query_of_token": np.float32(below.transpose(0, 2, 1))}
         for level, view in enumerate(views, 2):
@@ -136,12 +137,12 @@ class Encoder:
         return feed
 
     def _parts(self, level: int, below: np.ndarray, position: np.ndarray) -> np.ndarray:
-        """Which vectors of the level below (B, S), at their positions, make each of Q units.
+        """A matrix that selects or mixes vectors of the level below (B, S) for each of Q units.
 
         Args:
             below: (B, Q, S) whether a vector is part of the unit
         Returns:
-            (B, Q, S) the weights of a vector projection, or (B, Q·P, S) each part by itself
+            (B, Q, S) weights of a vector projection, or (B, Q·P, S) one row per part
         """
         if self.facts.projections[level - 2] == "vector":
             return below * self.tables[f"weights_{level}"][position][:, None, :]
@@ -154,7 +155,7 @@ class Encoder:
 
 
 def _copyable(columns: np.ndarray, words: int) -> Copyable:
-    """Args: columns (B, W), NO_COLUMN where there are fewer"""
+    """Args: columns: (B, W), NO_COLUMN for padding"""
     known = (columns != NO_COLUMN) & (columns < words)
     return Copyable(
         np.where(columns == NO_COLUMN, -1, columns), np.where(known, columns, UNKNOWN), known
@@ -162,7 +163,7 @@ def _copyable(columns: np.ndarray, words: int) -> Copyable:
 
 
 def bias_of(visible: np.ndarray) -> np.ndarray:
-    """What is added to scores: 0 where it is visible, far below elsewhere."""
+    """The attention bias: 0 if visible, far below 0 if masked."""
     return np.where(visible, np.float32(0), NEVER)
 
 
@@ -174,12 +175,12 @@ def for_heads(bias: np.ndarray, heads: int) -> np.ndarray:
 def _pointer_inputs(
     layout: SessionLayout, columns: Sequence[List[int]], views: Sequence[LevelView]
 ) -> Tuple[Feed, Feed, Feed, np.ndarray]:
-    """What the pointer needs of the words that can be copied.
+    """The inputs of the pointer for the words that can be copied.
 
     Args:
-        views: of the levels; none for a flat model
+        views: of the levels; empty for a flat model
     Returns:
-        inputs of the encoder, of the decoder by session, of the decoder, and the columns (B, W)
+        inputs of the encoder, of the decoder per session, of the decoder, and the columns (B, W)
     """
     sessions, queries, length = len(columns), layout.queries, int(layout.position.max()) + 1
     session, place = layout.exists.nonzero()
@@ -220,8 +221,8 @@ def _pointer_inputs(
 def _units_with_words(
     has_word: np.ndarray, views: Sequence[LevelView], last: np.ndarray
 ) -> List[np.ndarray]:
-    """(B, Q) per level, from queries up: units with something to copy; at the top, those that are
-    there at the last query."""
+    """(B, Q) per level, from queries up: units with a word to copy; at the top, only units visible
+    from the last query."""
     units = [has_word]
     for view in views[:-1]:
         units.append((view.visible & units[-1][:, None, :]).any(2))

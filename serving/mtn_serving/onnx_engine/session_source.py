@@ -1,4 +1,4 @@
-"""A session as the model reads it: cut to its size, with what can be copied."""
+"""A session as the model reads it: truncated, with the words that can be copied."""
 
 import logging
 from typing import Dict, List, NamedTuple, Sequence
@@ -11,19 +11,19 @@ from .vocabulary import END, UNKNOWN, Vocabulary
 
 logger = logging.getLogger(__name__)
 
-NO_COLUMN = 0  # <s>, which no session has: the column of what cannot be copied
+NO_COLUMN = 0  # for tokens that cannot be copied: the column of <s>, which no session has
 
 
 class Source(NamedTuple):
     """One session.
 
-    The output distribution has a column for each word of the dictionary and, behind these, one for
-    each unknown word of the session that can be copied.
+    The output distribution has one column per word of the dictionary, then one per
+    out-of-vocabulary word of the session that can be copied.
     """
 
-    tokens: List[int]  # that are read, unknown words as <unk>, </s> at the end
-    columns: List[int]  # of each token; NO_COLUMN for what cannot be copied
-    unknown_words: List[str]  # those that can be copied, in the order of their columns
+    tokens: List[int]  # the input, with <unk> for unknown words and </s> at the end
+    columns: List[int]  # of each token; NO_COLUMN if it cannot be copied
+    unknown_words: List[str]  # unknown words that can be copied, in the order of their columns
 
     def words_of(self, columns: Sequence[int], vocabulary: Vocabulary) -> List[str]:
         known = len(vocabulary)
@@ -33,19 +33,19 @@ class Source(NamedTuple):
         ]
 
     def columns_of(self, words: Sequence[str], vocabulary: Vocabulary) -> List[int]:
-        """UNKNOWN for what is neither in the dictionary nor to be copied."""
+        """The columns of words; UNKNOWN for words that are not in the dictionary and not copied."""
         if not self.unknown_words:
             return [vocabulary.index.get(word, UNKNOWN) for word in words]
         copied = {word: len(vocabulary) + slot for slot, word in enumerate(self.unknown_words)}
         found = [vocabulary.index.get(word, copied.get(word, UNKNOWN)) for word in words]
-        # Of a session whose last query alone is read, the others have columns, too.
+        # If only the last query is read, words of other queries have columns but are not copied.
         return [
             each if each < len(vocabulary) or each in self.columns else UNKNOWN for each in found
         ]
 
 
 def read_sources(sessions: Sequence[str], vocabulary: Vocabulary, facts: Facts) -> List[Source]:
-    """A session that is larger than the model is cut, oldest queries first, and reported."""
+    """Read sessions; truncate sessions larger than the model, oldest queries first, and report."""
     read, cut = [], 0
     for number, session in enumerate(sessions, 1):
         words = vocabulary.cut(session)
@@ -66,7 +66,7 @@ def read_sources(sessions: Sequence[str], vocabulary: Vocabulary, facts: Facts) 
 
 
 def _unknown_words(words: List[str], vocabulary: Vocabulary, facts: Facts) -> Dict[str, int]:
-    """Those that could be copied, each with an index behind the dictionary."""
+    """Unknown words that can be copied -> indices after the dictionary."""
     unknown: Dict[str, int] = {}
     if facts.copying:
         for word in dict.fromkeys(words):
@@ -77,7 +77,7 @@ def _unknown_words(words: List[str], vocabulary: Vocabulary, facts: Facts) -> Di
 
 
 def _source(tokens: List[int], unknown: List[str], vocabulary: Vocabulary, facts: Facts) -> Source:
-    """Columns are counted in what was left of the session."""
+    """The source of a truncated session; only its remaining words get columns."""
     known = len(vocabulary)
     slots: Dict[int, int] = {}
     for token in tokens:

@@ -1,4 +1,4 @@
-"""What was typed so far of a next query, and the words that continue it."""
+"""The typed prefix of a next query, and the words that continue it."""
 
 from typing import List, NamedTuple, Optional, Tuple
 
@@ -9,21 +9,21 @@ from .vocabulary import UNKNOWN, Vocabulary
 
 
 class Start(NamedTuple):
-    """Where a search begins."""
+    """The start of a search."""
 
-    columns: Tuple[int, ...] = ()  # whole words, which are given
-    rest: str = ""  # characters that the text goes on with
+    columns: Tuple[int, ...] = ()  # the finished words
+    rest: str = ""  # the characters of the open word
 
 
 def typed_start(prefix: str, source: Source, vocabulary: Vocabulary) -> Optional[Start]:
-    """None where the model cannot say the whole words before the cursor.
+    """The start for a prefix; None if the model cannot generate the finished words.
 
     Args:
-        prefix: as prepared text has it; behind a space a new word begins
+        prefix: as in prepared text; after a space, a new word begins
     """
     *whole, open_word = prefix.split(" ")
     if "" in whole or prefix.split() != [*whole, *([open_word] if open_word else [])]:
-        return None  # spaces that no prepared text has
+        return None  # prepared text has no such spaces
     columns = source.columns_of(vocabulary.cut(" ".join(whole)), vocabulary)
     if UNKNOWN in columns:
         return None
@@ -33,9 +33,9 @@ def typed_start(prefix: str, source: Source, vocabulary: Vocabulary) -> Optional
 
 
 class Continuations(NamedTuple):
-    """The words that can follow where `rest` is still to be said.
+    """The words that can follow if the characters `rest` must still be generated.
 
-    In words, one word has to begin with all of it; pieces may also be a part of it each.
+    A word must start with the whole rest; a word piece may also be a start of it.
     """
 
     source: Source

@@ -1,4 +1,4 @@
-"""Text -> tokens and back, in words or pieces, as the plugin reads and shows them."""
+"""Text -> tokens and back, in words or pieces, in the same way as the plugin."""
 
 from bisect import bisect_left
 from itertools import count, takewhile
@@ -22,11 +22,11 @@ START, PAD, END, UNKNOWN = range(len(SYMBOLS))  # <s>, <pad>, </s>, <unk>
 
 
 class Vocabulary:
-    """The words (or pieces) of a dictionary, by their indices.
+    """The words (or pieces) of a dictionary and their indices.
 
     Args:
-        words: in the order of the dictionary, fairseq's symbols before them
-        pieces: cuts words into pieces; None where the dictionary has whole words
+        words: in the order of the dictionary, without fairseq's symbols, which come first
+        pieces: splits words into pieces; None if the dictionary has whole words
     """
 
     def __init__(self, words: Sequence[str], pieces: Optional[PieceEncoder] = None) -> None:
@@ -50,18 +50,18 @@ class Vocabulary:
         return len(self.words)
 
     def cut(self, line: str) -> List[str]:
-        """A line of prepared text -> its words or pieces; no word of it becomes a symbol."""
+        """A line of prepared text -> its words or pieces; words never become symbols."""
         if self.pieces is not None and WORD_START not in line:
             line = self.pieces(escape_symbols(without_unseen(line)))
         return escape_symbols(without_unseen(line), self.separators).split()
 
     def text(self, words: Sequence[str]) -> str:
-        """A line of prepared text, in words; `<s>`, which a model may say, is not shown."""
+        """A line of prepared text, in words; `<s>`, which a model may generate, is dropped."""
         line = " ".join(word for word in words if word != SYMBOLS[START])
         return line if self.pieces is None else decode_pieces(line)
 
     def shown(self, word: str) -> str:
-        """Its characters in a text; of pieces, without the escapes that keep them apart."""
+        """The characters of a word in a text; escapes of pieces are removed."""
         return word if self.pieces is None else unescape(word)
 
     def shown_as(self, characters: str) -> List[int]:
@@ -70,7 +70,7 @@ class Vocabulary:
         return [index for index in starts if self.shown(self.words[index]) == characters]
 
     def starting_with(self, characters: str) -> List[int]:
-        """Words whose characters begin like this; none of fairseq's symbols, no separators."""
+        """Words that start with these characters, without fairseq's symbols and separators."""
         found = []
         for place in range(bisect_left(self._sorted, (characters, -1)), len(self._sorted)):
             shown, index = self._sorted[place]

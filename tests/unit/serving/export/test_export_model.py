@@ -1,4 +1,4 @@
-"""What is exported, and what is refused in one line."""
+"""Exported files and facts, and models that are refused."""
 
 import json
 
@@ -35,7 +35,7 @@ def test_recurrent_models_are_refused(name, tmp_path):
     "flags",
     ["--adaptive-softmax-cutoff [4,8]", "--quant-noise-pq 0.1 --quant-noise-pq-block-size 8"],
 )
-def test_what_has_no_graph_is_refused(flags, tmp_path):
+def test_models_without_a_graph_are_refused(flags, tmp_path):
     from mtn_serving.export.export_model import _refuse_what_has_no_graph
 
     _, model = build("mtn", f"{SMALL} --level-layers 1,1 {flags}")
@@ -43,7 +43,7 @@ def test_what_has_no_graph_is_refused(flags, tmp_path):
         _refuse_what_has_no_graph(model, tmp_path)
 
 
-def test_pieces_need_their_model(tmp_path):
+def test_word_pieces_need_their_model(tmp_path):
     trained, exported = engines_in_pieces()
     assert (exported.settings_file.parent / "pieces.model").is_file()
     model = trained.task.dictionary_file.with_name(MODEL)
@@ -56,7 +56,7 @@ def test_pieces_need_their_model(tmp_path):
         model.write_bytes(content)
 
 
-def test_weights_of_one_byte():
+def test_int8_weights_are_smaller():
     size = "--encoder-embed-dim 64 --encoder-ffn-embed-dim 128 --encoder-attention-heads 2"
     task, model = build("mtn", f"{size} --level-layers 1,1")
     whole, small = (export(model.float(), task, int8) for int8 in (False, True))

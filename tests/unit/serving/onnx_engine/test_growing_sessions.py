@@ -1,4 +1,4 @@
-"""A session that grows by a query: level 1 encodes that query alone, and nothing else changes."""
+"""A session that grows by one query: level 1 encodes only that query, with the same results."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ QUERIES = ["w1 new1", "new2 w2 new1", "w3", "new3 w1 w7"]
 
 
 def grown(exported, queries, before=""):
-    """A session that began with its first query, as it is after each of the others."""
+    """Yield a session that grows query by query: (line, sources)."""
     sources = exported.sources([before + queries[0]])
     for count in range(2, len(queries) + 1):
         line = before + " <q> ".join(queries[:count])
@@ -49,7 +49,7 @@ def assert_same_answers(exported, found, line):
 
 @pytest.fixture
 def fed(monkeypatch):
-    """A function: from now on, how many tokens go through level 1 of an engine."""
+    """A function: engine -> a list that records the number of tokens per run of level 1."""
 
     def watch(exported):
         counts, graph = [], exported.encoder.graph
@@ -67,14 +67,14 @@ def fed(monkeypatch):
 
 @pytest.mark.parametrize("before", ["", HISTORY])
 @pytest.mark.parametrize("name", [*HIERARCHIES, *FLAT])
-def test_the_answers_of_the_whole_session(name, before):
-    """Copied words get other columns as it grows."""
+def test_a_grown_session_gives_the_same_answers(name, before):
+    """Columns of copied words change while the session grows."""
     exported = engines(name)[1]
     for line, sources in grown(exported, QUERIES, before):
         assert_same_answers(exported, sources, line)
 
 
-def test_in_pieces():
+def test_a_grown_session_in_word_pieces():
     exported = engines_in_pieces()[1]
     for line, sources in grown(exported, ["flights paris", "hoξtel", "london ξ"]):
         assert_same_answers(exported, sources, line)
@@ -86,7 +86,7 @@ def test_only_new_queries_go_through_level_1(name, before, fed):
     exported = engines(name)[1]
     counts = fed(exported)
     list(grown(exported, QUERIES, before))
-    assert counts[1:] == [len(query.split()) + 1 for query in QUERIES[1:]]  # and its end
+    assert counts[1:] == [len(query.split()) + 1 for query in QUERIES[1:]]  # and its separator
 
 
 @pytest.mark.parametrize("name", FLAT)
@@ -97,8 +97,8 @@ def test_flat_models_encode_the_whole_session(name, fed):
     assert counts[1:] == sizes
 
 
-def test_rounded_models_encode_the_whole_session(fed):
-    """Their numbers depend on all that is rounded together; the answers stay the same."""
+def test_int8_models_encode_the_whole_session(fed):
+    """Rounding depends on all tokens of a call."""
     exported = engines("copying", int8=True)[1]
     counts = fed(exported)
     sizes = []
@@ -110,8 +110,8 @@ def test_rounded_models_encode_the_whole_session(fed):
 
 
 @pytest.mark.parametrize("name", ["copying", "3-level"])
-def test_sessions_that_are_cut(name, fed):
-    """The oldest queries are cut, and so are the last words of a long query."""
+def test_truncated_sessions(name, fed):
+    """The oldest queries and the last words of a long query are dropped."""
     exported = engines(name)[1]
     queries = [f"w{i} new{i}" for i in range(MAX_QUERIES + 2)]
     queries.append("w1 w2 w3 w4 w5 w6 w7 w8")
@@ -125,8 +125,8 @@ def test_sessions_that_are_cut(name, fed):
 @pytest.mark.parametrize("name", ["copying", "copying-3-level", "last-query"])
 @examples(15)
 @given(seeds=st.tuples(st.integers(0, 500), st.integers(0, 500)))
-def test_whatever_it_is_said_to_have_grown_from(name, seeds):
-    """Nothing in common, the same session again, or one that is longer."""
+def test_any_session_may_be_given_as_the_shorter_one(name, seeds):
+    """With nothing in common, the same session again, or a longer one."""
     exported = engines(name)[1]
     one, other = (session_lines(seed, 1)[0] for seed in seeds)
     for line, shorter in (
@@ -139,20 +139,20 @@ def test_whatever_it_is_said_to_have_grown_from(name, seeds):
         assert_same_answers(exported, sources, line)
 
 
-def test_what_is_known_by_hand():
-    """5 ends a query. Of a b | c |, what do sessions start with?"""
+def test_reused_codes_by_hand():
+    """5 ends a query; the codes are of `a b | c |`."""
     known = TokenCodes(np.array([[10, 11, 5, 12, 5]]), np.arange(5.0).reshape(1, 5, 1))
 
     def codes(*tokens):
         return known.at_start_of(np.array([tokens]), end=5).codes[0, :, 0].tolist()
 
     assert codes(10, 11, 5, 12, 5, 13, 5) == [0, 1, 2, 3, 4]
-    assert codes(12, 5, 13, 5) == [3, 4]  # the oldest query was cut
+    assert codes(12, 5, 13, 5) == [3, 4]  # the oldest query was dropped
     assert codes(10, 11, 5, 12, 5) == codes(11, 5, 12, 5, 13, 5) == codes(13, 5) == []
 
 
-def test_models_that_were_exported_before(monkeypatch, fed):
-    """Their graphs take no known codes: the whole session is encoded."""
+def test_models_exported_by_an_earlier_version(monkeypatch, fed):
+    """Their graphs accept no known codes, so the whole session is encoded."""
     monkeypatch.setattr(encoder_graph, "_behind_known", lambda graph, codes, channels: codes)
     task, model = build(*EXPORTED["copying"])
     exported = ExportedModel.load(export(model.float().eval(), task))
