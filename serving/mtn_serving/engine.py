@@ -22,6 +22,13 @@ class HistorySize(NamedTuple):
     queries: int  # of each session
 
 
+class Hypotheses(NamedTuple):
+    """What a beam search found for one session."""
+
+    texts: List[str]  # best first
+    known: Any = None  # how likely they are, as the engine has it; None for one that forgets it
+
+
 class Scores(NamedTuple):
     """Of the candidates of one session."""
 
@@ -43,8 +50,18 @@ class Engine(Protocol):
         """As `sources` of one session, which grew from the only one of `shorter`: what was encoded
         then may be taken over."""
 
-    def beam_search(self, beam: int) -> Callable[[Sources], List[List[str]]]:
-        """A function: the hypotheses of each session of a batch, best first."""
+    def beam_search(self, beam: int) -> Callable[[Sources], List[Hypotheses]]:
+        """A function: the hypotheses of each session of a batch."""
 
-    def scores(self, sources: Sources, candidates: Sequence[Sequence[str]]) -> List[Scores]:
-        """How likely the model finds each candidate of each session."""
+    def scores(
+        self,
+        sources: Sources,
+        candidates: Sequence[Sequence[str]],
+        beams: Sequence[Hypotheses] = (),
+    ) -> List[Scores]:
+        """How likely the model finds each candidate of each session.
+
+        Args:
+            beams: what this engine's own search found for the same sessions, which need not be
+                computed again; none where it did not search
+        """

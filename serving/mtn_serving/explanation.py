@@ -172,7 +172,7 @@ def _gathered(pipeline: Pipeline, request: Request) -> Gathered:
     beam: Sequence[str] = ()
     if pipeline.beam is not None and pipeline.trained is not None:
         line = request.fitted(pipeline.model_reads).line
-        (beam,) = pipeline.beam(pipeline.trained.sources([line]))
+        ((beam, _),) = pipeline.beam(pipeline.trained.sources([line]))
     parts = pipeline.table, pipeline.sources, pipeline.display
     return gather_shown(request, pipeline.past(request), beam, *parts)
 

@@ -16,7 +16,7 @@ from .completion.ranker import CompletionRanker
 from .conditions import conditions_of
 from .display_rules import DEFAULT as DEFAULT_RULES
 from .display_rules import DisplayFilter, DisplayRules
-from .engine import Engine, HistorySize, Scores, Sources
+from .engine import Engine, HistorySize, Hypotheses, Scores, Sources
 from .features import features
 from .history import Past, past_of
 from .next_queries import NextQueries
@@ -124,10 +124,8 @@ class Pipeline:
             sources: of `sources_of`; None where the model is asked nothing
         """
         if self.ranker is None:
-            pasts = list(map(self.past, requests))
-            return list(
-                map(_in_order_of_sources, self._gather(requests, pasts, sources, held_back))
-            )
+            pasts, beams = list(map(self.past, requests)), self._beams(requests, sources)
+            return list(map(_in_order_of_sources, self._gather(requests, pasts, beams, held_back)))
         return list(map(self._ranked, self._described(requests, sources, held_back)))
 
     def requests(self, sessions: Sequence[Session], histories: Histories = None) -> List[Request]:
@@ -150,10 +148,11 @@ class Pipeline:
     ) -> List[Described]:
         scores: Sequence[Optional[Scores]] = [None] * len(requests)
         pasts = list(map(self.past, requests))
-        gathered = self._gather(requests, pasts, sources, held_back)
+        beams = self._beams(requests, sources)
+        gathered = self._gather(requests, pasts, beams, held_back)
         if self.trained is not None and sources is not None:
             texts = [[each.text for each in candidates] for candidates in gathered]
-            scores = self.trained.scores(sources, texts)
+            scores = self.trained.scores(sources, texts, beams)
         return [
             Described(
                 candidates, features(request.session, candidates, self.table, of_session, past)
@@ -183,24 +182,26 @@ class Pipeline:
             return self.trained.longer(lines[0], shorter)
         return self.trained.sources(lines)
 
+    def _beams(
+        self, requests: Sequence[Request], sources: Optional[Sources]
+    ) -> Sequence[Hypotheses]:
+        """What the model says, if it is asked."""
+        if self.beam is None or sources is None:
+            return [Hypotheses([])] * len(requests)
+        return self.beam(sources)
+
     def _gather(
         self,
         requests: Sequence[Request],
         pasts: Sequence[Past],
-        sources: Optional[Sources],
+        beams: Sequence[Hypotheses],
         held_back: Optional[Counter[str]],
     ) -> List[List[Candidate]]:
-        """What may be shown of the candidates.
-
-        Args:
-            sources: the requests as the model reads them; None where nobody asks it
-        """
-        beams: Sequence[Sequence[str]] = [()] * len(requests)
-        if self.beam is not None and sources is not None:
-            beams = self.beam(sources)
+        """What may be shown of the candidates."""
         found = []
+        parts = self.table, self.sources, self.display
         for request, past, beam in zip(requests, pasts, beams):
-            gathered = gather_shown(request, past, beam, self.table, self.sources, self.display)
+            gathered = gather_shown(request, past, beam.texts, *parts)
             found.append(gathered.shown)
             if held_back is not None:
                 held_back.update(gathered.held_back)

@@ -163,6 +163,10 @@ def onnx_hypotheses(exported, lines, beam):
     ]
 
 
+def texts_of(found):
+    return [each.texts for each in found]
+
+
 def assert_same_hypotheses(found, expected):
     """The same texts in the same order, except where scores are equal."""
     assert len(found) == len(expected)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..candidates import BEAM
 from ..display_rules import DisplayFilter, OwnText
-from ..engine import Engine, HistorySize, Scores, Sources
+from ..engine import Engine, HistorySize, Hypotheses, Scores, Sources
 from ..history import past_of
 from ..next_queries import NextQueries
 from ..request import Request
@@ -29,7 +29,9 @@ BEAM_SIZE = 10  # hypotheses of the model
 class CompletingEngine(Protocol):
     """An engine that can be held to a prefix; that of torch cannot."""
 
-    def complete(self, sources: Sources, prefixes: Sequence[str], beam: int) -> List[List[str]]: ...
+    def complete(
+        self, sources: Sources, prefixes: Sequence[str], beam: int
+    ) -> List[Hypotheses]: ...
 
 
 class DescribedCompletions(NamedTuple):
@@ -81,7 +83,7 @@ class Completer:
         """
         if sources is None and self._has_beam:
             sources = self._sources(asked)
-        return self._gather(asked, sources, held_back)
+        return self._gather(asked, self._beams(asked, sources), held_back)
 
     def described(
         self,
@@ -91,8 +93,9 @@ class Completer:
     ) -> List[DescribedCompletions]:
         """The same with their features."""
         sources = self._sources(asked) if sources is None else sources
-        gathered = self._gather(asked, sources, held_back)
-        scores = self._scores(asked, gathered, sources)
+        beams = self._beams(asked, sources)
+        gathered = self._gather(asked, beams, held_back)
+        scores = self._scores(asked, gathered, sources, beams)
         return [
             DescribedCompletions(
                 found, completion_features(_typed(each), found, self.table, of_request)
@@ -111,21 +114,24 @@ class Completer:
         ]
         return self.trained.sources(lines) if self.trained is not None and lines else None
 
+    def _beams(self, asked: Sequence[Asked], sources: Optional[Sources]) -> List[Hypotheses]:
+        """Of the requests that have a session; none where the model is not asked."""
+        if sources is None or not self._has_beam:
+            return []
+        assert isinstance(self.trained, CompletingEngine)
+        prefixes = [each.prefix.text for each in asked if each.request.session]
+        return self.trained.complete(sources, prefixes, BEAM_SIZE)
+
     def _gather(
         self,
         asked: Sequence[Asked],
-        sources: Optional[Sources],
+        beams: Sequence[Hypotheses],
         held_back: Optional[Counter[str]],
     ) -> List[List[Completion]]:
-        beams: List[List[str]] = []
-        if sources is not None and self._has_beam:
-            assert isinstance(self.trained, CompletingEngine)
-            prefixes = [each.prefix.text for each in asked if each.request.session]
-            beams = self.trained.complete(sources, prefixes, BEAM_SIZE)
         of_request = iter(beams)
         found = []
         for each in asked:
-            beam = next(of_request, []) if each.request.session else []
+            beam = next(of_request).texts if beams and each.request.session else []
             typed = _typed(each)
             completions = gather_completions(typed, self.table, beam, self.sources)
             shown = self._shown(each, completions, held_back)
@@ -151,6 +157,7 @@ class Completer:
         asked: Sequence[Asked],
         gathered: Sequence[List[Completion]],
         sources: Optional[Sources],
+        beams: Sequence[Hypotheses],
     ) -> List[Optional[Scores]]:
         if self.trained is None or sources is None:
             return [None] * len(asked)
@@ -159,7 +166,7 @@ class Completer:
             for found, one in zip(gathered, asked)
             if one.request.session
         ]
-        of_request = iter(self.trained.scores(sources, texts))
+        of_request = iter(self.trained.scores(sources, texts, beams))
         return [next(of_request) if each.request.session else None for each in asked]
 
 

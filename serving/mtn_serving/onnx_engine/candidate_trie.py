@@ -7,12 +7,15 @@ import numpy as np
 from mtn_preprocess.errors import InputError
 
 from ..engine import Scores
+from .beam_search import Hypothesis
 from .decoder import Decoder
 from .encoder import Encoded, bias_of
 from .vocabulary import END, PAD, Vocabulary
 
 _FLOOR = -60.0  # log of "never", as the plugin has it for unknown words
 _MAX_NUMBERS = 1 << 22  # of one matrix, nodes times words: 16 MB
+
+Known = Dict[Tuple[int, ...], float]  # the log probability of a text, by its columns
 
 
 class Trie:
@@ -54,6 +57,12 @@ class Trie:
         return seen
 
 
+def known_of(hypotheses: Sequence[Hypothesis]) -> Known:
+    """What a search has scored already. It has no floor, which counts for what is near it only."""
+    likely = (each for each in hypotheses if each.log_probability > _FLOOR / 2)
+    return {each.columns: each.log_probability for each in likely}
+
+
 class _Job(NamedTuple):
     """Some of the candidates of one session, all of them unless they are very many."""
 
@@ -67,17 +76,26 @@ def score(
     vocabulary: Vocabulary,
     encoded: Encoded,
     candidates: Sequence[Sequence[str]],
+    known: Sequence[Known],
 ) -> List[Scores]:
-    """As `fairseq-generate --score-reference` scores a next query, but for all of them at once."""
+    """As `fairseq-generate --score-reference` scores a next query, but for all of them at once.
+
+    Args:
+        known: of each session; a candidate is known if it is cut into the very same columns
+    """
     words = [[vocabulary.cut(text) for text in texts] for texts in candidates]
     columns = [
-        [[*source.columns_of(each, vocabulary), END] for each in of_session]
+        [tuple(source.columns_of(each, vocabulary)) for each in of_session]
         for source, of_session in zip(encoded.sources, words)
+    ]
+    new = [
+        [(*each, END) for each in of_session if each not in of_known]
+        for of_session, of_known in zip(columns, known)
     ]
     _refuse_too_long(columns, len(decoder.positions))
     sums: List[List[float]] = [[] for _ in candidates]
     max_nodes = max(1, _MAX_NUMBERS // len(vocabulary))
-    for jobs in _groups(list(_jobs(columns, max_nodes)), max_nodes):
+    for jobs in _groups(list(_jobs(new, max_nodes)), max_nodes):
         wanted = _wanted_scores(decoder, encoded.only([job.session for job in jobs]), jobs)
         for job, of_nodes in zip(jobs, wanted.tolist()):
             sums[job.session] += [
@@ -85,19 +103,28 @@ def score(
             ]
     return [
         Scores(
-            np.array(of_session),
+            np.array(_in_order(of_session, of_known, of_new)),
             np.array([len(each) + 1 for each in of_words]),
             np.array([sum(word not in vocabulary.index for word in each) for each in of_words]),
         )
-        for of_session, of_words in zip(sums, words)
+        for of_words, of_session, of_known, of_new in zip(words, columns, known, sums)
     ]
+
+
+def _in_order(
+    columns: Sequence[Tuple[int, ...]], known: Known, new: Sequence[float]
+) -> List[float]:
+    """The log probability of each candidate of a session."""
+    computed = iter(new)
+    return [known[each] if each in known else next(computed) for each in columns]
 
 
 def _refuse_too_long(columns: Sequence[Sequence[Sequence[int]]], longest: int) -> None:
     found = max((len(each) for of_session in columns for each in of_session), default=0)
-    if found > longest:
+    if found + 1 > longest:
         raise InputError(
-            f"a candidate of {found} tokens, but the model was built for {longest}", "leave it out"
+            f"a candidate of {found + 1} tokens, but the model was built for {longest}",
+            "leave it out",
         )
 
 

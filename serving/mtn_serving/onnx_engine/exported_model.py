@@ -8,9 +8,9 @@ from mtn_preprocess.text.session_text import is_separator
 from mtn_preprocess.text.text_settings import NAME as SETTINGS
 from mtn_preprocess.text.text_settings import read_settings
 
-from ..engine import HistorySize, Scores
+from ..engine import HistorySize, Hypotheses, Scores
 from .beam_search import Hypothesis, search
-from .candidate_trie import score
+from .candidate_trie import Known, known_of, score
 from .decoder import Decoder
 from .encoder import Encoded, Encoder
 from .model_files import DECODER, ENCODER, Facts, open_graph, open_tables, read_facts
@@ -71,17 +71,17 @@ class ExportedModel:
         sources = read_sources([session], self.vocabulary, self.facts)
         return self.encoder(sources, shorter.token_codes)
 
-    def beam_search(self, beam: int) -> Callable[[Encoded], List[List[str]]]:
-        """A function: the hypotheses of each session of `sources`, best first."""
+    def beam_search(self, beam: int) -> Callable[[Encoded], List[Hypotheses]]:
+        """A function: the hypotheses of each session of `sources`."""
 
-        def of_sessions(sources: Encoded) -> List[List[str]]:
+        def of_sessions(sources: Encoded) -> List[Hypotheses]:
             found = self.hypotheses(sources, beam)
-            return [self._texts(*each) for each in zip(found, sources.sources)]
+            return [self._shown(*each) for each in zip(found, sources.sources)]
 
         return of_sessions
 
-    def complete(self, sources: Encoded, prefixes: Sequence[str], beam: int) -> List[List[str]]:
-        """The hypotheses of each session that start exactly with what was typed, best first.
+    def complete(self, sources: Encoded, prefixes: Sequence[str], beam: int) -> List[Hypotheses]:
+        """The hypotheses of each session that start exactly with what was typed.
 
         Args:
             prefixes: one per session, as prepared text has them: whole words, and maybe a part of
@@ -92,18 +92,25 @@ class ExportedModel:
             for prefix, source in zip(prefixes, sources.sources)
         ]
         can_be_said = [place for place, start in enumerate(starts) if start is not None]
-        found: List[List[str]] = [[] for _ in prefixes]
+        found = [Hypotheses([]) for _ in prefixes]
         if can_be_said:
             some = sources.only(can_be_said)
             known = [start for start in starts if start is not None]
             for place, hypotheses in zip(can_be_said, self.hypotheses(some, beam, known)):
-                texts = self._texts(hypotheses, sources.sources[place])
-                found[place] = [text for text in texts if text.startswith(prefixes[place])]
+                texts, known = self._shown(hypotheses, sources.sources[place])
+                fitting = [text for text in texts if text.startswith(prefixes[place])]
+                found[place] = Hypotheses(fitting, known)
         return found
 
-    def scores(self, sources: Encoded, candidates: Sequence[Sequence[str]]) -> List[Scores]:
+    def scores(
+        self,
+        sources: Encoded,
+        candidates: Sequence[Sequence[str]],
+        beams: Sequence[Hypotheses] = (),
+    ) -> List[Scores]:
         """How likely the model finds each candidate of each session."""
-        return score(self.decoder, self.vocabulary, sources, candidates)
+        known: List[Known] = [each.known or {} for each in beams] or [{} for _ in candidates]
+        return score(self.decoder, self.vocabulary, sources, candidates, known)
 
     def hypotheses(
         self, sources: Encoded, beam: int, starts: Sequence[Start] = ()
@@ -124,11 +131,11 @@ class ExportedModel:
             )
         return found
 
-    def _texts(self, hypotheses: Sequence[Hypothesis], source: Source) -> List[str]:
+    def _shown(self, hypotheses: Sequence[Hypothesis], source: Source) -> Hypotheses:
         """Those that are one query: a model has seen separators in sessions, and may say one.
 
         Each text once, though pieces can spell it in several ways.
         """
         words = [source.words_of(each.columns, self.vocabulary) for each in hypotheses]
         texts = [self.vocabulary.text(each) for each in words if not any(map(is_separator, each))]
-        return [text for text in dict.fromkeys(texts) if text]
+        return Hypotheses([text for text in dict.fromkeys(texts) if text], known_of(hypotheses))

@@ -7,6 +7,8 @@ from fairseq.dataclass.configs import GenerationConfig
 from mtn_fairseq.generation.without_unknown import forbid_unknown
 from mtn_preprocess.text.session_text import is_separator
 
+from ..engine import Hypotheses
+
 if TYPE_CHECKING:
     from .trained_model import TrainedModel
 
@@ -26,7 +28,7 @@ class BeamCandidates:
         self.generator = trained.task.build_generator([trained.model], options)
         forbid_unknown(self.generator)  # regardless of the training settings
 
-    def __call__(self, sources: Dict[str, Any]) -> List[List[str]]:
+    def __call__(self, sources: Dict[str, Any]) -> List[Hypotheses]:
         """Texts for each session of a batch of `TrainedModel.sources`, best first."""
         found = self.trained.task.inference_step(self.generator, [self.trained.model], sources)
         words = sources["unknown_words"]
@@ -34,7 +36,7 @@ class BeamCandidates:
             [self.trained.text(each["tokens"], words) for each in beam if len(each["tokens"]) > 1]
             for beam in found
         ]
-        return [[text for text in of_session if _is_query(text)] for of_session in texts]
+        return [Hypotheses([text for text in each if _is_query(text)]) for each in texts]
 
 
 def _is_query(text: str) -> bool:

@@ -15,7 +15,7 @@ from mtn_fairseq.data.spelled_words import UnknownWords
 from mtn_fairseq.description import ModelDescription
 from mtn_preprocess.errors import InputError
 
-from ..engine import HistorySize, Scores
+from ..engine import HistorySize, Hypotheses, Scores
 from .beam_candidates import BeamCandidates
 from .candidate_scores import score_candidates
 
@@ -84,7 +84,14 @@ class TrainedModel:
     def beam_search(self, beam: int) -> BeamCandidates:
         return BeamCandidates(self, beam)
 
-    def scores(self, sources: Dict[str, Any], candidates: Sequence[Sequence[str]]) -> List[Scores]:
+    def scores(
+        self,
+        sources: Dict[str, Any],
+        candidates: Sequence[Sequence[str]],
+        beams: Sequence[Hypotheses] = (),
+    ) -> List[Scores]:
+        """Of all candidates, also of what the beam found: its generator tells scores per token,
+        after the penalties it was set to."""
         return score_candidates(self, sources, candidates)
 
     def placed(self, batch: Any) -> Any:

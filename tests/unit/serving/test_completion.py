@@ -14,7 +14,7 @@ from mtn_preprocess.text.typed_sessions import SessionReader
 from mtn_serving.completion.candidates import CORRECTED
 from mtn_serving.completion.typed_prefix import read_prefix
 from mtn_serving.display_rules import DisplayRules
-from mtn_serving.engine import HistorySize, Scores
+from mtn_serving.engine import HistorySize, Hypotheses, Scores
 from mtn_serving.suggester import IN_TURN, Suggester
 
 ANY = DisplayRules(min_users=0)
@@ -222,9 +222,9 @@ class Model:
         return list(sessions)
 
     def beam_search(self, beam):
-        return lambda sources: [[] for _ in sources]
+        return lambda sources: [Hypotheses([]) for _ in sources]
 
-    def scores(self, sources, candidates):
+    def scores(self, sources, candidates, beams):
         assert len(sources) == len(candidates)
         return [
             Scores(*(np.array([float(len(text)) for text in each]) for _ in range(3)))
@@ -233,7 +233,7 @@ class Model:
 
     def complete(self, sources, prefixes, beam):
         assert len(sources) == len(prefixes)
-        return [[f"{prefix}zz", "else"] for prefix in prefixes]
+        return [Hypotheses([f"{prefix}zz", "else"]) for prefix in prefixes]
 
 
 def test_hypotheses_of_a_model():

@@ -23,7 +23,7 @@ from mtn_serving.display_rules import (
     OwnText,
     read_rules,
 )
-from mtn_serving.engine import HistorySize
+from mtn_serving.engine import HistorySize, Hypotheses
 from mtn_serving.next_queries import NextQueries
 from mtn_serving.personal_data import has_personal_data
 from mtn_serving.suggester import Suggester
@@ -215,7 +215,7 @@ def engine_of(beam):
         settings_file=Path("text.json"),
         history_size=HistorySize(0, 0),
         sources=lambda lines: lines,
-        beam_search=lambda size: lambda lines: [beam for _ in lines],
+        beam_search=lambda size: lambda lines: [Hypotheses(beam) for _ in lines],
     )
 
 

@@ -19,7 +19,7 @@ from mtn_serving.commands.explanation_text import explanation_lines
 from mtn_serving.commands.suggest import main
 from mtn_serving.counting import count_next_queries
 from mtn_serving.display_rules import DisplayRules
-from mtn_serving.engine import HistorySize, Scores
+from mtn_serving.engine import HistorySize, Hypotheses, Scores
 from mtn_serving.explanation import AfterContext, Counted, InSource
 from mtn_serving.ranker import TREES, Ranker
 from mtn_serving.suggester import Suggester
@@ -42,9 +42,9 @@ class WordEngine:
         return sessions
 
     def beam_search(self, beam):
-        return lambda sources: [["made up"] for _ in sources]
+        return lambda sources: [Hypotheses(["made up"]) for _ in sources]
 
-    def scores(self, sources, candidates):
+    def scores(self, sources, candidates, beams=()):
         found = []
         for line, texts in zip(sources, candidates):
             words = line.split()

@@ -13,7 +13,7 @@ from test_next_queries import table_of
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.text_settings import TextSettings
 from mtn_serving.candidates import Candidate
-from mtn_serving.engine import HistorySize
+from mtn_serving.engine import HistorySize, Hypotheses
 from mtn_serving.features import NAMES, features
 from mtn_serving.fitting import fit_ranker
 from mtn_serving.history import (
@@ -263,9 +263,9 @@ class Recorder:
         return lines
 
     def beam_search(self, beam):
-        return lambda sources: [[f"after {line}"] for line in sources]
+        return lambda sources: [Hypotheses([f"after {line}"]) for line in sources]
 
-    def scores(self, sources, candidates):
+    def scores(self, sources, candidates, beams):
         count = [len(texts) for texts in candidates]
         return [SimpleNamespace(log_probability=np.zeros(n)) for n in count]
 

@@ -41,9 +41,10 @@ def test_threads_get_their_own_answers():
 
     def ask(line):
         sources = exported.sources([line])
-        (hypotheses,) = exported.beam_search(4)(sources)
+        ((hypotheses, _),) = exported.beam_search(4)(sources)
         (scores,) = exported.scores(sources, [hypotheses])
-        return hypotheses, scores.log_probability.tolist(), exported.complete(sources, ["w"], 3)
+        ((completions, _),) = exported.complete(sources, ["w"], 3)
+        return hypotheses, scores.log_probability.tolist(), completions
 
     alone = [ask(line) for line in lines]
     with ThreadPoolExecutor(8) as threads:

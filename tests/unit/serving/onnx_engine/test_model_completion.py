@@ -1,7 +1,7 @@
 """Completing what is being typed: every hypothesis starts with it, and the likeliest are found."""
 
 import pytest
-from exported_models import engines, engines_in_pieces, lines_in_words, session_lines
+from exported_models import engines, engines_in_pieces, lines_in_words, session_lines, texts_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +13,7 @@ models = pytest.mark.parametrize("name", ["2-level", *COPYING])
 
 def complete(exported, line, prefix, beam=5):
     (found,) = exported.complete(exported.sources([line]), [prefix], beam)
-    return found
+    return found.texts
 
 
 def engine_of(name):
@@ -33,7 +33,7 @@ def test_every_hypothesis_starts_exactly_with_what_was_typed(name, seed, data):
     lines = lines_of(name, seed, 3)
     queries = [line.split(" <")[0] for line in lines]
     prefixes = [query[: data.draw(st.integers(0, len(query)))] for query in queries]
-    found = exported.complete(exported.sources(lines), prefixes, 4)
+    found = texts_of(exported.complete(exported.sources(lines), prefixes, 4))
     for prefix, texts in zip(prefixes, found):
         assert all(text.startswith(prefix) for text in texts), (prefix, texts)
         assert len(set(texts)) == len(texts)
@@ -46,7 +46,8 @@ def test_every_hypothesis_starts_exactly_with_what_was_typed(name, seed, data):
 def test_nothing_typed_is_a_beam_search(name):
     exported = engine_of(name)
     sources = exported.sources(lines_of(name, 3, 5))
-    assert exported.complete(sources, [""] * 5, 5) == exported.beam_search(5)(sources)
+    searched = exported.beam_search(5)(sources)
+    assert texts_of(exported.complete(sources, [""] * 5, 5)) == texts_of(searched)
 
 
 @models
@@ -95,7 +96,7 @@ def test_whole_words_in_pieces_and_a_part_of_one():
 def test_hypotheses_have_the_scores_of_their_texts(name):
     exported = engines(name)[1]
     sources = exported.sources(session_lines(11, 2))
-    found = exported.complete(sources, ["w1", "w2 w"], 5)
+    found = texts_of(exported.complete(sources, ["w1", "w2 w"], 5))
     scores = exported.scores(sources, found)
     for texts, known in zip(found, scores):
         mean = known.log_probability / known.tokens

@@ -15,6 +15,7 @@ from exported_models import (
     lines_in_words,
     onnx_hypotheses,
     session_lines,
+    texts_of,
     torch_hypotheses,
 )
 from processes import ROOT
@@ -111,11 +112,11 @@ def test_in_parts_as_in_one(monkeypatch):
     lines = session_lines(seed=5, count=7)
     sources = exported.sources(lines)
     candidates = [[f"w{i} w{j}" for i in range(3) for j in range(4)] for _ in lines]
-    hypotheses = exported.beam_search(4)(sources)
+    hypotheses = texts_of(exported.beam_search(4)(sources))
     scores = exported.scores(sources, candidates)
     for module in (exported_model, candidate_trie):
         monkeypatch.setattr(module, "_MAX_NUMBERS", 9 * len(exported.vocabulary))
-    assert exported.beam_search(4)(sources) == hypotheses
+    assert texts_of(exported.beam_search(4)(sources)) == hypotheses
     for ours, others in zip(exported.scores(sources, candidates), scores):
         np.testing.assert_allclose(ours.log_probability, others.log_probability, atol=1e-5)
 

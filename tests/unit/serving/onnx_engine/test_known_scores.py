@@ -1,0 +1,109 @@
+"""What a search has scored is not scored again: the same numbers, and fewer nodes."""
+
+import random
+
+import numpy as np
+import pytest
+from exported_models import engines, engines_in_pieces, lines_in_words, session_lines
+
+from mtn_serving.onnx_engine import candidate_trie
+from mtn_serving.onnx_engine.beam_search import Hypothesis
+from mtn_serving.onnx_engine.decoder import Decoder
+from mtn_serving.suggester import Suggester
+
+MODELS = ["2-level", "transformer", "copying", "copying-3-level", "copying-transformer-last"]
+
+
+def engine_and_lines(name):
+    if name == "pieces":
+        return engines_in_pieces()[1], lines_in_words(4, 6)
+    return engines(name)[1], session_lines(4, 6)
+
+
+@pytest.fixture
+def nodes(monkeypatch):
+    """How many the decoder computes, call by call."""
+    counted, step = [], Decoder.step
+
+    def counting(self, encoded, nodes, *others):
+        counted.append(nodes.size)
+        return step(self, encoded, nodes, *others)
+
+    monkeypatch.setattr(Decoder, "step", counting)
+    return counted
+
+
+@pytest.mark.parametrize("name", [*MODELS, "pieces"])
+def test_the_same_scores(name, nodes):
+    exported, lines = engine_and_lines(name)
+    sources = exported.sources(lines)
+    beams = exported.beam_search(6)(sources)
+    # In any order, with others between, twice, and some that were not found.
+    others = ["w1 w2", "new0 w3", "hotels paris", "w1 unheard"]
+    candidates = [random.Random(1).sample([*beam.texts, *others], 4) * 2 for beam in beams]
+    assert any(set(texts) & set(beam.texts) for texts, beam in zip(candidates, beams))
+    nodes.clear()
+    anew = exported.scores(sources, candidates)
+    computed = sum(nodes)
+    nodes.clear()
+    known = exported.scores(sources, candidates, beams)
+    assert sum(nodes) < computed
+    for ours, expected in zip(known, anew):
+        for each, of_expected in zip(ours, expected):
+            np.testing.assert_allclose(each, of_expected, atol=1e-5)
+
+
+def test_nothing_is_computed_where_all_is_known(nodes):
+    exported, lines = engine_and_lines("copying")
+    sources = exported.sources(lines)
+    beams = exported.beam_search(3)(sources)
+    nodes.clear()
+    scores = exported.scores(sources, [each.texts for each in beams], beams)
+    assert not nodes and all(len(each.log_probability) for each in scores)
+
+
+def test_completions_are_known_too(nodes):
+    exported, lines = engine_and_lines("copying")
+    sources = exported.sources(lines[:2])
+    found = exported.complete(sources, ["w1", "w2 w"], 5)
+    texts = [each.texts for each in found]
+    nodes.clear()
+    known = exported.scores(sources, texts, found)
+    assert not nodes
+    for ours, expected in zip(known, exported.scores(sources, texts)):
+        np.testing.assert_allclose(ours.log_probability, expected.log_probability, atol=1e-5)
+
+
+def test_a_text_that_was_spelled_in_other_pieces_is_scored():
+    exported, (line, *_) = engine_and_lines("pieces")
+    vocabulary, sources = exported.vocabulary, exported.sources([line])
+    text = "hotel"
+    usual = tuple(sources.sources[0].columns_of(vocabulary.cut(text), vocabulary))
+    letters = tuple(vocabulary.index[each] for each in ("▁", *text))
+    assert letters != usual and vocabulary.text([vocabulary.words[c] for c in letters]) == text
+    beams = [exported._shown([Hypothesis(letters, -1.0)], sources.sources[0])]
+    assert beams[0].texts == [text]
+    (known,), (anew,) = (exported.scores(sources, [[text]], each) for each in (beams, ()))
+    assert known.log_probability == anew.log_probability != -1.0
+    beams = [exported._shown([Hypothesis(usual, -1.0)], sources.sources[0])]
+    assert exported.scores(sources, [[text]], beams)[0].log_probability == -1.0
+
+
+def test_what_is_near_the_floor_is_scored():
+    """Scores of copied words have a floor, those of a search have none."""
+    likely, unlikely = Hypothesis((5,), -3.0), Hypothesis((6,), -45.0)
+    assert candidate_trie.known_of([likely, unlikely]) == {(5,): -3.0}
+
+
+@pytest.mark.parametrize("name", ["2-level", "copying", "pieces"])
+def test_the_same_features(name, monkeypatch):
+    exported, lines = engine_and_lines(name)
+
+    def described():
+        return list(Suggester(trained=exported, beam=5).describe(lines))
+
+    with_known = described()
+    monkeypatch.setattr("mtn_serving.onnx_engine.exported_model.known_of", lambda found: {})
+    for ours, expected in zip(with_known, described()):
+        assert ours.candidates == expected.candidates
+        np.testing.assert_allclose(ours.features, expected.features, atol=1e-5)
