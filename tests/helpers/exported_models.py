@@ -56,9 +56,9 @@ EXPORTED = {
 _FOLDERS = tempfile.TemporaryDirectory(prefix="mtn-exported-")  # removed when the tests end
 
 
-def export(model, task, int8=False):
+def export(model, task, int8=False, shortlist=0):
     folder = Path(tempfile.mkdtemp(dir=_FOLDERS.name))
-    write_model(model, task, folder, int8)
+    write_model(model, task, folder, int8, shortlist)
     return folder
 
 

@@ -4,6 +4,13 @@ from typing import Any, Dict, List, Optional
 
 NAME = "README.md"
 
+# What makes a model smaller or faster, and what the manifest calls its loss.
+LOSSES = {
+    "int8": "int8_loss",
+    "shortlist": "shortlist_loss",
+    "int8 with shortlist": "int8_with_shortlist_loss",
+}
+
 _PARTS = {
     "model": "graphs, dictionary and settings of the model",
     "next-queries": "what people asked next",
@@ -32,7 +39,7 @@ def model_card(name: str, manifest: Facts) -> str:
         *_section("## Trained on", _numbers(manifest.get("trained_on"))),
         *_section("## Counts", _numbers(manifest.get("next-queries"))),
         *_section("## Scores", _scores(manifest.get("scores"))),
-        *_section("## What int8 loses, in percent", _numbers(manifest.get("int8_loss"))),
+        *_losses(manifest),
         *_section("## What may be shown", _numbers(manifest.get("rules"))),
         _rules(manifest.get("rules")),
         *_section("## Written with", _numbers(manifest.get("versions"))),
@@ -72,6 +79,8 @@ def _model(facts: Optional[Facts]) -> List[str]:
         return []
     names = ("architecture", "number_type", "parameters", "words", "pieces", "level_sizes")
     known = {name: facts[name] for name in (*names, "copying") if name in facts}
+    if facts.get("shortlist"):
+        known["words that its beam can say"] = facts["shortlist"]
     return _numbers(known)
 
 
@@ -96,6 +105,13 @@ def _rules(rules: Optional[Facts]) -> str:
         f"Only queries that {enough} are suggested, and no explicit words, personal data or listed "
         "words. `mtn-export --update` changes these rules."
     )
+
+
+def _losses(manifest: Facts) -> List[str]:
+    found: List[str] = []
+    for what, key in LOSSES.items():
+        found += _section(f"## What {what} loses, in percent", _numbers(manifest.get(key)))
+    return found
 
 
 def _section(heading: str, lines: List[str]) -> List[str]:

@@ -17,13 +17,13 @@ _COUNT_FACTS = ("pairs", "queries", "contexts", "longest_context", "users", "min
 Facts = Dict[str, Any]
 
 
-def add_model(checkpoint: Path, data: Path, folder: Path, int8: bool) -> Facts:
+def add_model(checkpoint: Path, data: Path, folder: Path, int8: bool, shortlist: int = 0) -> Facts:
     """Lazy import: torch and fairseq take seconds, and other parts do not need them."""
     with needed_for("exporting a model", WHOLE_PROJECT):
         from ..export.export_model import export_model
 
     folder.mkdir()
-    return export_model(checkpoint, data, folder, int8)
+    return export_model(checkpoint, data, folder, int8, shortlist)
 
 
 def add_counts(source: Path, folder: Path) -> Facts:

@@ -15,8 +15,8 @@ from ..display_rules import DisplayRules
 from ..suggester import Suggester
 from .folder import COUNTS, RULES, SAMPLES, Bundle
 from .manifest import files_in, foreign_files, read_manifest, write_manifest
+from .model_card import LOSSES, model_card
 from .model_card import NAME as CARD
-from .model_card import model_card
 from .rules import SETTINGS, read_bundle_rules, write_bundle_rules
 from .same_log import known_words
 from .samples import NAME as SAMPLES_FILE
@@ -34,7 +34,8 @@ _LIBRARIES = (
     "sentencepiece",
 )
 
-SCORES, INT8_LOSS = MEASURED = ("scores", "int8_loss")  # facts about the bundle as a whole
+SCORES = "scores"
+MEASURED = (SCORES, *LOSSES.values())  # facts about the bundle as a whole
 
 Facts = Dict[str, Any]
 AddPart = Callable[[Path], Facts]  # writes a new folder; returns facts about it

@@ -1,4 +1,4 @@
-"""Scores of a bundle's lists on a text, and the loss of accuracy from int8 weights."""
+"""Scores of a bundle's lists on a text, and the loss of accuracy from int8 or a shortlist."""
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
@@ -65,20 +65,23 @@ def model_alone(trained: Engine) -> Suggester:
     return Suggester(trained=trained, without=without, beam=_BEAM, rules=rules)
 
 
-def losses(exact: Figures, rounded: Figures) -> Dict[str, float]:
+def losses(exact: Figures, faster: Figures) -> Dict[str, float]:
     """The relative loss of each of COMPARED, in percent; negative for a gain."""
     return {
-        name: 100 * (exact[name] - rounded[name]) / exact[name] if exact[name] else 0.0
+        name: 100 * (exact[name] - faster[name]) / exact[name] if exact[name] else 0.0
         for name in COMPARED
     }
 
 
-def int8_losses(suggester: Suggester, exact: Engine, prefix: str, say: Say) -> Dict[str, Figures]:
-    """Losses of the model alone and of the lists, compared with the same model in float32.
+def losses_of(
+    what: str, suggester: Suggester, exact: Engine, prefix: str, say: Say
+) -> Dict[str, Figures]:
+    """Losses of the model alone and of the lists, compared with all words in float32.
 
     Args:
-        suggester: with the model in int8
-        exact: the model in float32
+        what: the reason for the loss, for messages
+        suggester: with the faster model
+        exact: the same model in float32 with all words
     """
     pipeline = suggester.pipeline
     assert pipeline.trained is not None
@@ -89,6 +92,6 @@ def int8_losses(suggester: Suggester, exact: Engine, prefix: str, say: Say) -> D
     }
     found = {}
     for name, systems in compared.items():
-        say(f"int8 against float32, {name}: {prefix}")
+        say(f"{what} against the whole model in float32, {name}: {prefix}")
         found[name] = losses(*(score_text(each, prefix, say).figures() for each in systems))
     return found

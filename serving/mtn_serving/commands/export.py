@@ -6,17 +6,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Collection, Dict, Optional, Sequence
 
+from mtn_preprocess.commands.flag_types import at_least_1
 from mtn_preprocess.commands.interrupts import interruptible
 from mtn_preprocess.commands.notes import notes_of
 from mtn_preprocess.commands.parser import CommandParser
 from mtn_preprocess.files.whole_folder import scratch
 
 from ..bundle.folder import COMPLETION, COUNTS, MODEL, RANKER, SAMPLES, Bundle
+from ..bundle.model_card import LOSSES
 from ..bundle.parts import add_counts, add_model, add_ranker, add_samples
 from ..bundle.same_log import LEAST_KNOWN
 from ..bundle.trained_on import prepared_text, training_pairs
 from ..bundle.writing import (
-    INT8_LOSS,
     SCORES,
     AddPart,
     Facts,
@@ -27,7 +28,7 @@ from ..bundle.writing import (
 from ..completion.ranker import CompletionRanker
 from ..display_rules import DEFAULT, DisplayRules, read_rules
 from ..suggester import Suggester
-from .bundle_scores import MAX_LOSS, int8_losses, score_text
+from .bundle_scores import MAX_LOSS, losses_of, score_text
 from .suggester_flags import add_display_flags
 
 _say = notes_of("mtn-export")
@@ -97,7 +98,7 @@ def _add_model(args: argparse.Namespace, folder: Path) -> Facts:
     _say(f"exporting {args.checkpoint}")
     # fairseq logs what it loads; that is of no interest here.
     logging.getLogger("fairseq").setLevel(logging.WARNING)
-    return add_model(Path(args.checkpoint), Path(args.data), folder, args.int8)
+    return add_model(Path(args.checkpoint), Path(args.data), folder, args.int8, args.shortlist)
 
 
 def _rules(args: argparse.Namespace, base: DisplayRules) -> DisplayRules:
@@ -119,25 +120,33 @@ def _scores(args: argparse.Namespace, suggester: Suggester) -> Facts:
         shown = ", ".join(f"{name} {value:.2f}" for name, value in scores["lists"].items())
         _say(f"{scores['pairs']:,} pairs of {args.test}: {shown}")
     text = args.valid or args.test
-    if args.int8 and text is None:
-        _say("what int8 loses is not measured: give --valid or --test")
-    elif args.int8:
-        found[INT8_LOSS] = _int8_losses(args, suggester, text)
+    what = _faster_by(args)
+    if what and text is None:
+        _say(f"what {what} loses is not measured: give --valid or --test")
+    elif what:
+        found[LOSSES[what]] = _losses(args, what, suggester, text)
     return found
 
 
-def _int8_losses(args: argparse.Namespace, suggester: Suggester, text: str) -> Facts:
+def _faster_by(args: argparse.Namespace) -> str:
+    """As in LOSSES; empty for a model as it was trained."""
+    flags = {"int8": args.int8, "shortlist": args.shortlist}
+    return " with ".join(name for name, given in flags.items() if given)
+
+
+def _losses(args: argparse.Namespace, what: str, suggester: Suggester, text: str) -> Facts:
     from ..onnx_engine.exported_model import ExportedModel
 
     with scratch(Path(args.output).absolute().parent, Path(args.output)) as folder:
         add_model(Path(args.checkpoint), Path(args.data), folder / MODEL, int8=False)
         exact = ExportedModel.load(folder / MODEL)
-        found = int8_losses(suggester, exact, text, _say)
+        found = losses_of(what, suggester, exact, text, _say)
+    remedy = "--int8" if what == "int8" else "--shortlist, or make it larger"
     for name, of_figures in found.items():
         shown = ", ".join(f"{figure} {loss:+.2f} %" for figure, loss in of_figures.items())
-        _say(f"int8 loses, {name}: {shown}")
+        _say(f"{what} loses, {name}: {shown}")
         if max(of_figures.values()) > MAX_LOSS:
-            _say(f"warning: more than {MAX_LOSS:.0f} %; leave out --int8, or train longer")
+            _say(f"warning: more than {MAX_LOSS:.0f} %; leave out {remedy}, or train longer")
     return {name: _rounded(of_figures) for name, of_figures in found.items()}
 
 
@@ -168,6 +177,14 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     )
     add("--data", metavar="FOLDER", help="binarised data it was trained on, for its dictionary")
     add("--int8", action="store_true", help="store weights in 8 bits: smaller and faster")
+    add(
+        "--shortlist",
+        type=at_least_1,
+        default=0,
+        metavar="N",
+        help="the beam can say the N most frequent words only, and copy others: faster with a "
+        "large dictionary (default: all words)",
+    )
     add("--counts", metavar="FOLDER", help="of mtn-count-next")
     add("--ranker", metavar="FOLDER", help="of mtn-fit-ranker, fitted with these parts")
     add("--completion-ranker", metavar="FOLDER", help="of mtn-fit-ranker --completion")
@@ -178,7 +195,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         "of real people (default: none; an empty file removes those of --update)",
     )
     add("--test", metavar="PREFIX", help="score the lists on this text, for the manifest")
-    add("--valid", metavar="PREFIX", help="text to measure the loss of accuracy by --int8")
+    add("--valid", metavar="PREFIX", help="text to measure the loss by --int8 and --shortlist")
     add(
         "--default-rules",
         action="store_true",
@@ -198,8 +215,9 @@ def _check(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
         parser.error("give --output for a new bundle, or --update for one that is there")
     if (args.checkpoint is None) != (args.data is None):
         parser.error("a model is its checkpoint and the folder of its dictionary: give both")
-    if args.int8 and args.checkpoint is None:
-        parser.error("--int8 is for a model: give --checkpoint and --data")
+    for flag, given in (("--int8", args.int8), ("--shortlist", args.shortlist)):
+        if given and args.checkpoint is None:
+            parser.error(f"{flag} is for a model: give --checkpoint and --data")
     if args.update is not None and args.checkpoint is not None:
         parser.error("--update leaves the model as it is: give --output for another model")
     if args.update is not None and not _changes(args):

@@ -5,7 +5,7 @@ is remembered of its hypotheses, and many candidates are scored by the same grap
 nodes, P nodes that were computed before, T tokens of a source, V words, C channels, H heads.
 """
 
-from typing import Any
+from typing import Any, Optional
 
 from .graph import INTEGER, Graph
 from .layers import Past, Source, decoder_layer
@@ -14,7 +14,10 @@ from .pointer_graph import copied_and_generating
 MAX_BYTES = 1 << 26  # of one matrix
 
 
-def decoder_graph(model: Any, int8: bool) -> Graph:
+def decoder_graph(model: Any, int8: bool, said: Optional[int] = None) -> Graph:
+    """Args:
+    said: how many words of the dictionary have a probability, the first ones; None for all
+    """
     graph, decoder = Graph(int8), model.decoder
     attention = decoder.layers[0].self_attn
     heads, head_size = attention.num_heads, attention.head_dim
@@ -35,14 +38,14 @@ def decoder_graph(model: Any, int8: bool) -> Graph:
         for kind, value in zip(("key", "value"), present):
             graph.output(f"present_{kind}_{number}", value, ["B", heads, "P+N", head_size])
     features = graph.norm(x, decoder.layer_norm)
-    _add_output_layer(graph, decoder, features)
+    _add_output_layer(graph, decoder, features, said)
     return graph
 
 
-def _add_output_layer(graph: Graph, decoder: Any, features: str) -> None:
+def _add_output_layer(graph: Graph, decoder: Any, features: str, said: Optional[int]) -> None:
     """The best words of each node, and the log probabilities of wanted ones; with a pointer, those
     of generating them."""
-    scores = _scores_of_words(graph, decoder.output_projection, features)
+    scores = _scores_of_words(graph, decoder.output_projection, features, said)
     words = graph.op("LogSoftmax", scores, axis=-1)  # (B, N, V)
     best, which = graph.ops(
         "TopK", words, graph.input("best", [1], INTEGER), outputs=2, axis=-1, largest=1, sorted=0
@@ -59,14 +62,14 @@ def _add_output_layer(graph: Graph, decoder: Any, features: str) -> None:
     graph.output("wanted_scores", wanted, ["B", "N", "M"])
 
 
-def _scores_of_words(graph: Graph, layer: Any, features: str) -> str:
+def _scores_of_words(graph: Graph, layer: Any, features: str, said: Optional[int]) -> str:
     """features (B, N, F) -> (B, N, V), in parts of the vocabulary: when a graph is opened, one
     matrix after the other is rearranged, and for that moment is in memory twice."""
-    words, inputs = layer.weight.shape
+    weight, bias = layer.weight[:said], None if layer.bias is None else layer.bias[:said]
+    words, inputs = weight.shape
     at_once = max(1, MAX_BYTES // (inputs * (1 if graph.int8 else 4)))
     parts = [slice(start, start + at_once) for start in range(0, words, at_once)]
     scores = [
-        graph.linear(features, layer.weight[part], None if layer.bias is None else layer.bias[part])
-        for part in parts
+        graph.linear(features, weight[part], None if bias is None else bias[part]) for part in parts
     ]
     return scores[0] if len(scores) == 1 else graph.op("Concat", *scores, axis=-1)

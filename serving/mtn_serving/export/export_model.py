@@ -24,34 +24,45 @@ from ..onnx_engine.model_files import (
     FACTS,
     PIECES_MODEL,
     SCHEMA,
+    SHORT_DECODER,
     table_file,
+    words_said,
 )
 from .decoder_graph import decoder_graph
 from .encoder_graph import encoder_graph
 from .tables import tables_of
 
 
-def export_model(checkpoint: Path, data: Path, folder: Path, int8: bool = False) -> Dict[str, Any]:
+def export_model(
+    checkpoint: Path, data: Path, folder: Path, int8: bool = False, shortlist: int = 0
+) -> Dict[str, Any]:
     """Write the model into an existing folder; returns the facts of its `model.json`.
 
     Args:
         checkpoint: what fairseq-train saved, of `mtn` or `transformer_session`
         data: the folder of binarised data it was trained on, for its dictionary
         int8: weights of the matrices in one byte each: smaller and faster, a little less exact
+        shortlist: so many words, the most frequent, are all that a beam search can say, beside
+            those that it copies: faster with a large dictionary; 0 for all words
     """
     model, task = load_model(Path(checkpoint), Path(data))
     _refuse_what_has_no_graph(model, Path(checkpoint))
-    return write_model(model, task, Path(folder), int8)
+    return write_model(model, task, Path(folder), int8, shortlist)
 
 
-def write_model(model: Any, task: FairseqTask, folder: Path, int8: bool) -> Dict[str, Any]:
+def write_model(
+    model: Any, task: FairseqTask, folder: Path, int8: bool, shortlist: int = 0
+) -> Dict[str, Any]:
     """The same, of a model as it is loaded."""
+    _refuse_shortlist(task, shortlist)
     encoder_graph(model, int8).save(folder / ENCODER)
     decoder_graph(model, int8).save(folder / DECODER)
+    if shortlist:
+        decoder_graph(model, int8, words_said(shortlist)).save(folder / SHORT_DECODER)
     for name, table in tables_of(model).items():
         np.save(folder / table_file(name), table, allow_pickle=False)
     _copy_text_files(task, folder)
-    facts = _facts_of(model, task, int8)
+    facts = {**_facts_of(model, task, int8), "shortlist": shortlist}
     (folder / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     return facts
 
@@ -85,6 +96,20 @@ def _facts_of(model: Any, task: FairseqTask, int8: bool) -> Dict[str, Any]:
         "max_copied_unknown_words": SLOTS,
         "max_bytes_of_copied_word": MAX_LENGTH,
     }
+
+
+def _refuse_shortlist(task: FairseqTask, shortlist: int) -> None:
+    if shortlist and task.in_pieces:
+        raise InputError(
+            "a shortlist of word pieces: words that need another piece could not be said",
+            "leave out --shortlist; dictionaries of pieces are small",
+        )
+    if shortlist and words_said(shortlist) >= len(task.source_dictionary):
+        raise InputError(
+            f"a shortlist of {shortlist:,} words, and the dictionary has "
+            f"{len(task.source_dictionary) - words_said(0):,}",
+            "give --shortlist a smaller number, or leave it out",
+        )
 
 
 def _refuse_what_has_no_graph(model: Any, checkpoint: Path) -> None:

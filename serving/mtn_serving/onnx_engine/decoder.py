@@ -24,12 +24,17 @@ class Decoder:
 
     Args:
         tables: of words and of positions
+        words: how many of the dictionary it can say, the first ones; others it can only copy
     """
 
     def __init__(
-        self, graph: onnxruntime.InferenceSession, tables: Dict[str, np.ndarray], facts: Facts
+        self,
+        graph: onnxruntime.InferenceSession,
+        tables: Dict[str, np.ndarray],
+        facts: Facts,
+        words: int,
     ) -> None:
-        self.graph, self.facts = graph, facts
+        self.graph, self.facts, self.said = graph, facts, words
         self.words, self.positions = tables["words"], tables["target_positions"]
         self.outputs = [output.name for output in graph.get_outputs()]
         present = [name for name in self.outputs if name.startswith("present")]  # they come first
@@ -57,13 +62,13 @@ class Decoder:
         """
         facts, asked_for = self.facts, self._read(wanted)
         if facts.copying:
-            words = encoded.copyable.words[:, None].repeat(nodes.shape[1], 1)
-            asked_for = np.concatenate([words, asked_for], 2)
+            words = np.where(self._can_say(encoded), encoded.copyable.words, UNKNOWN)
+            asked_for = np.concatenate([words[:, None].repeat(nodes.shape[1], 1), asked_for], 2)
         feed = {
             "nodes": self.words.take(self._read(nodes), 0) + self.positions.take(position, 0),
             "bias": for_heads(bias, facts.decoder_heads),
             "source_bias": encoded.source_bias.repeat(nodes.shape[1], 2),
-            "best": np.array([min(best, facts.words)]),
+            "best": np.array([min(best, self.said)]),
             "wanted": asked_for,
             **(self._no_past(len(nodes)) if past is None else past),
             **encoded.memory,
@@ -80,6 +85,10 @@ class Decoder:
             return np.where(columns < self.facts.words, columns, UNKNOWN)
         return columns
 
+    def _can_say(self, encoded: Encoded) -> np.ndarray:
+        """(B, W): which of the words that can be copied are words that it can say, too"""
+        return encoded.copyable.known & (encoded.copyable.words < self.said)
+
     def _with_copied(
         self, step: Step, encoded: Encoded, wanted: np.ndarray, copied: np.ndarray
     ) -> Step:
@@ -91,9 +100,8 @@ class Decoder:
             wanted: (B, N, M) columns
             copied: (B, N, W) log probabilities of copying
         """
-        copyable = encoded.copyable
-        places, columns = copied.shape[2], copyable.columns[:, None]  # (B, 1, W)
-        generated = np.where(copyable.known[:, None], step.wanted[:, :, :places], -np.inf)
+        places, columns = copied.shape[2], encoded.copyable.columns[:, None]  # (B, 1, W)
+        generated = np.where(self._can_say(encoded)[:, None], step.wanted[:, :, :places], -np.inf)
         mixed = np.logaddexp(generated, copied)  # -inf where there is nothing to copy
         twice = (step.columns[..., None] == columns[:, :, None]).any(3)
         return Step(

@@ -1,7 +1,7 @@
 """The engine of an exported model: text in, text and numbers out."""
 
 from pathlib import Path
-from typing import Callable, List, Sequence
+from typing import Callable, List, Optional, Sequence
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_text import is_separator
@@ -13,7 +13,16 @@ from .beam_search import Hypothesis, search
 from .candidate_trie import Known, known_of, score
 from .decoder import Decoder
 from .encoder import Encoded, Encoder
-from .model_files import DECODER, ENCODER, Facts, open_graph, open_tables, read_facts
+from .model_files import (
+    DECODER,
+    ENCODER,
+    SHORT_DECODER,
+    Facts,
+    open_graph,
+    open_tables,
+    read_facts,
+    words_said,
+)
 from .session_source import Source, read_sources
 from .typed_start import Start, typed_start
 from .vocabulary import Vocabulary
@@ -25,13 +34,20 @@ class ExportedModel:
     """What `export_model` wrote. Nothing is kept between calls, so several threads may ask."""
 
     def __init__(
-        self, folder: Path, facts: Facts, vocabulary: Vocabulary, encoder: Encoder, decoder: Decoder
+        self,
+        folder: Path,
+        facts: Facts,
+        vocabulary: Vocabulary,
+        encoder: Encoder,
+        decoder: Decoder,
+        short_decoder: Optional[Decoder] = None,
     ) -> None:
-        self.facts, self.vocabulary, self.encoder, self.decoder = (
+        self.facts, self.vocabulary, self.encoder, self.decoder, self.short_decoder = (
             facts,
             vocabulary,
             encoder,
             decoder,
+            short_decoder,
         )
         self.text_settings, self.settings_file = read_settings(folder), folder / SETTINGS
         self.max_words = facts.level_sizes[0]  # of a hypothesis, what was typed not counted
@@ -52,8 +68,12 @@ class ExportedModel:
         tables = open_tables(folder, facts.tables)
         separators = list(vocabulary.separators.values())
         encoder = Encoder(open_graph(folder, ENCODER, threads), tables, facts, separators)
-        decoder = Decoder(open_graph(folder, DECODER, threads), tables, facts)
-        return cls(folder, facts, vocabulary, encoder, decoder)
+        decoder = Decoder(open_graph(folder, DECODER, threads), tables, facts, facts.words)
+        short = None
+        if facts.shortlist:
+            graph = open_graph(folder, SHORT_DECODER, threads)
+            short = Decoder(graph, tables, facts, words_said(facts.shortlist))
+        return cls(folder, facts, vocabulary, encoder, decoder, short)
 
     def sources(self, sessions: Sequence[str]) -> Encoded:
         """A batch of sessions, encoded once for all that is asked of them.
@@ -75,8 +95,11 @@ class ExportedModel:
         """A function: the hypotheses of each session of `sources`."""
 
         def of_sessions(sources: Encoded) -> List[Hypotheses]:
-            found = self.hypotheses(sources, beam)
-            return [self._shown(*each) for each in zip(found, sources.sources)]
+            hypotheses = self.hypotheses(sources, beam)
+            found = [self._shown(*each) for each in zip(hypotheses, sources.sources)]
+            if self.short_decoder is not None:  # probabilities among the words of the shortlist
+                return [each._replace(known=None) for each in found]
+            return found
 
         return of_sessions
 
@@ -115,19 +138,23 @@ class ExportedModel:
     def hypotheses(
         self, sources: Encoded, beam: int, starts: Sequence[Start] = ()
     ) -> List[List[Hypothesis]]:
-        """In columns, with their log probabilities; as many sessions at once as memory is for."""
+        """In columns, with their log probabilities; as many sessions at once as memory is for.
+
+        What was typed may need any word, so starts are continued without the shortlist.
+        """
         if beam < 1:
             raise InputError(f"a beam of {beam}", "ask for at least 1 hypothesis")
+        decoder = self.decoder if starts or self.short_decoder is None else self.short_decoder
         starts = starts or [Start()] * len(sources.sources)
         given = max(len(start.columns) for start in starts)
-        max_words = min(self.max_words, len(self.decoder.positions) - 1 - given)
-        at_once = max(1, _MAX_NUMBERS // (beam * len(self.vocabulary)))
+        max_words = min(self.max_words, len(decoder.positions) - 1 - given)
+        at_once = max(1, _MAX_NUMBERS // (beam * decoder.said))
         found: List[List[Hypothesis]] = []
         for first in range(0, len(starts), at_once):
             part = range(first, min(first + at_once, len(starts)))
             some = sources if len(part) == len(starts) else sources.only(list(part))
             found += search(
-                self.decoder, self.vocabulary, some, beam, max_words, starts[first : part.stop]
+                decoder, self.vocabulary, some, beam, max_words, starts[first : part.stop]
             )
         return found
 

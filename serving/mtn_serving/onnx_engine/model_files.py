@@ -8,10 +8,12 @@ import onnxruntime
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.json_file import read_json
+from mtn_preprocess.text.dictionary_file import SYMBOLS
 
 SCHEMA = 1
 FACTS = "model.json"
 ENCODER, DECODER = "encoder.onnx", "decoder.onnx"  # beside each its weights
+SHORT_DECODER = "short_decoder.onnx"  # whose output layer has the words of the shortlist only
 DICTIONARY = "dictionary.txt"
 PIECES_MODEL = "pieces.model"
 
@@ -38,6 +40,7 @@ class Facts(NamedTuple):
     copying: bool
     max_copied_unknown_words: int
     max_bytes_of_copied_word: int
+    shortlist: int = 0  # how many words a beam search can say; 0 for all
 
     @property
     def tables(self) -> List[str]:
@@ -64,10 +67,17 @@ def read_facts(folder: Path) -> Facts:
     fields = read_json(path, _AGAIN)
     if not isinstance(fields, dict) or fields.get("schema") != SCHEMA:
         raise InputError(f"not of schema {SCHEMA}", _AGAIN, path)
+    fields = {**Facts._field_defaults, **fields}
     missing = set(Facts._fields) - set(fields)
     if missing:
         raise InputError(f"damaged: no {sorted(missing)[0]}", _AGAIN, path)
     return Facts(**{name: fields[name] for name in Facts._fields})
+
+
+def words_said(shortlist: int) -> int:
+    """Rows of the output layer: the first words of the dictionary, and fairseq's symbols before
+    them. Words are sorted by frequency."""
+    return len(SYMBOLS) + shortlist
 
 
 def _open_table(folder: Path, name: str) -> np.ndarray:

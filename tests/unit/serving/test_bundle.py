@@ -400,6 +400,7 @@ def test_numbers_of_binarised_data(tmp_path):
         ("--output a", "nothing to suggest from"),
         ("--output a --checkpoint b", "give both"),
         ("--output a --counts b --int8", "--int8 is for a model"),
+        ("--output a --counts b --shortlist 9", "--shortlist is for a model"),
         ("--output a --counts b --default-rules", "--default-rules is for --update"),
         ("--update a --checkpoint b --data c", "--update leaves the model as it is"),
     ],
