@@ -48,7 +48,7 @@ def torch_engine(folder: Path, threads: int, together: int) -> Engine:
 
     def answer(sessions: List[str]) -> List[Any]:
         torch.set_num_threads(threads)
-        return beam(trained.sources(sessions))
+        return [each.texts for each in beam(trained.sources(sessions))]
 
     return Engine(answer, os.getpid(), folder / "mtn.pt")
 
@@ -157,7 +157,11 @@ def onnx_engine(number_type: str, folder: Path, threads: int, together: int) -> 
     exported.max_words = WORDS
     search = exported.beam_search(BEAM)
     weights = folder / f"onnx-{number_type}"
-    return Engine(lambda sessions: search(exported.sources(sessions)), os.getpid(), weights)
+
+    def answer(sessions: List[str]) -> List[Any]:
+        return [each.texts for each in search(exported.sources(sessions))]
+
+    return Engine(answer, os.getpid(), weights)
 
 
 def ctranslate2_engine(number_type: str, folder: Path, threads: int, together: int) -> Engine:
