@@ -38,11 +38,12 @@ def main() -> None:
         alone = {name: engine(partial(beam_alone, each)) for name, each in models.items()}
         lists = {name: engine(partial(asked_by_list, each)) for name, each in models.items()}
         taken = [in_turn(engines, batches) for engines in (alone, lists)]
-    print("| model | beam alone | what a list asks |")
-    print("|---|---|---|")
-    for name in models:
+        sizes = {name: weights_of(Path(folder) / name) for name in models}
+    print("| model | beam alone | what a list asks | weights |")
+    print("|---|---|---|---|")
+    for name, size in sizes.items():
         found = (f"{one_request(each[name])['median_ms']:.1f} ms" for each in taken)
-        print(f"| {name} | {' | '.join(found)} |")
+        print(f"| {name} | {' | '.join(found)} | {size:.0f} MB |")
 
 
 def parse_args() -> argparse.Namespace:
@@ -66,6 +67,11 @@ def exported(folder: Path, words: int, shortlist: int) -> Dict[str, ExportedMode
             found[name] = ExportedModel.load(folder / name)
             found[name].max_words = WORDS
     return found
+
+
+def weights_of(folder: Path) -> float:
+    """Megabytes of the graphs' weights."""
+    return sum(each.stat().st_size for each in folder.glob("*.weights")) / 1e6
 
 
 def engine(answer: Any) -> Engine:

@@ -141,12 +141,12 @@ def _losses(args: argparse.Namespace, what: str, suggester: Suggester, text: str
         add_model(Path(args.checkpoint), Path(args.data), folder / MODEL, int8=False)
         exact = ExportedModel.load(folder / MODEL)
         found = losses_of(what, suggester, exact, text, _say)
-    remedy = "--int8" if what == "int8" else "--shortlist, or make it larger"
+    remedy = "--int8, or train longer" if what == "int8" else "--shortlist, or make it larger"
     for name, of_figures in found.items():
         shown = ", ".join(f"{figure} {loss:+.2f} %" for figure, loss in of_figures.items())
         _say(f"{what} loses, {name}: {shown}")
         if max(of_figures.values()) > MAX_LOSS:
-            _say(f"warning: more than {MAX_LOSS:.0f} %; leave out {remedy}, or train longer")
+            _say(f"warning: more than {MAX_LOSS:.0f} %; leave out {remedy}")
     return {name: _rounded(of_figures) for name, of_figures in found.items()}
 
 

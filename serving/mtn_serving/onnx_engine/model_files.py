@@ -13,7 +13,7 @@ from mtn_preprocess.text.dictionary_file import SYMBOLS
 SCHEMA = 1
 FACTS = "model.json"
 ENCODER, DECODER = "encoder.onnx", "decoder.onnx"  # beside each its weights
-SHORT_DECODER = "short_decoder.onnx"  # whose output layer has the words of the shortlist only
+SHORT_DECODER = "short_decoder.onnx"  # its output layer has the words of the shortlist only
 DICTIONARY = "dictionary.txt"
 PIECES_MODEL = "pieces.model"
 
