@@ -2,8 +2,8 @@
 
 The error is an extra letter, a missing letter, a wrong letter, or two swapped letters. The first
 letter is assumed to be right: people seldom miss it, and without it far more texts would match. For
-the same reason, the first letter of a word is never replaced. The last letter is never replaced
-either, because no letter after it shows that it is wrong.
+the same reason, the first letter of a word is never replaced, and no letter is put before it. The
+last letter is never replaced either, because no letter after it shows that it is wrong.
 
 The pool is searched as a trie: at each place of the prefix, the range of matching texts is known,
 and only letters that really follow are tried. So any alphabet works, and the time depends on the
@@ -71,9 +71,10 @@ def _corrected_at(pool: TextPool, known: range, prefix: str, place: int) -> Iter
     """
     before, behind = prefix[:place], prefix[place:]
     fixed = [behind[1:], behind[1:2] + behind[:1] + behind[2:]]
-    for letter in _letters_at(pool, known, before):
+    letters = () if before.endswith(" ") else _letters_at(pool, known, before)
+    for letter in letters:
         fixed.append(letter + behind)
-        if behind[1:] and not before.endswith(" "):
+        if behind[1:]:
             fixed.append(letter + behind[1:])
     for rest in fixed:
         if rest and _starting_with(pool, before + rest, known):

@@ -40,9 +40,9 @@ def errors_of(prefix):
         before, behind = prefix[:place], prefix[place:]
         found.add(before + behind[1:] if behind[1:] else prefix)
         found.add(before + behind[1:2] + behind[:1] + behind[2:])
-        for letter in letters:
+        for letter in letters if before[-1] != " " else "":  # a first letter is taken as right
             found.add(before + letter + behind)
-            if behind[1:] and before[-1] != " ":  # the first letter of a word is never replaced
+            if behind[1:]:
                 found.add(before + letter + behind[1:])
     return found - {prefix}
 
@@ -54,6 +54,12 @@ TEXTS = st.text(alphabet="abé ", min_size=1, max_size=7)
 def test_one_typing_error(texts, prefix):
     wanted = {each for each in errors_of(prefix) if any(text.startswith(each) for text in texts)}
     assert corrected_prefixes(TextPool.of(texts), prefix) == sorted(wanted)
+
+
+def test_no_letter_is_put_before_the_first_of_a_word():
+    pool = TextPool.of(["bosch bettwäsche", "bosch ersatzteile"])
+    assert corrected_prefixes(pool, "bosch e") == []
+    assert corrected_prefixes(pool, "bosch bt") == ["bosch bet"]
 
 
 def plain(text):
