@@ -6,8 +6,9 @@
     explicit        the query has an explicit word only if the session has one, too
     abuse           neither query nor session looks for sexual material of minors
     personal data   the query has no e-mail address, long number or personal part of a URL
+    mask            the query has no mask of the preparation: nobody can ask such text
 
-The person's own text is exempt from the first and the last rule: nobody else sees it.
+The person's own text is exempt from the rules on few users and personal data: nobody else sees it.
 """
 
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Callable, Counter, Iterable, List, NamedTuple, Optional, Sequ
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.block_lists import block_list, read_block_list
 from mtn_preprocess.text.text_settings import AOL, TextSettings
-from mtn_preprocess.text.typed_queries import in_lower_case, normalise
+from mtn_preprocess.text.typed_queries import EMAIL, NUMBER, in_lower_case, normalise
 
 from .abuse import looks_for_abuse
 from .candidates import Candidate
@@ -27,13 +28,15 @@ MIN_USERS = 2  # the default if users are known
 ALLOW = "allow"
 EXPLICIT_WORDS = Path(__file__).with_name("explicit_words.txt")
 
-FEW_USERS, BLOCK_LIST, EXPLICIT, ABUSE, PERSONAL_DATA = REASONS = (
+FEW_USERS, BLOCK_LIST, EXPLICIT, ABUSE, PERSONAL_DATA, MASK = REASONS = (
     "few users",
     "block list",
     "explicit",
     "abuse",
     "personal data",
+    "mask",
 )
+_MASKS = frozenset((EMAIL, NUMBER))
 
 
 class DisplayRules(NamedTuple):
@@ -146,6 +149,8 @@ class DisplayFilter:
 
     def _reason(self, text: str, own: OwnText, is_explicit_session: bool) -> Optional[str]:
         """One of REASONS, or None if the text may be shown."""
+        if not _MASKS.isdisjoint(text.split()):
+            return MASK
         normalised = normalise(text, AOL)
         if self._looks_for_abuse(normalised):
             return ABUSE

@@ -258,3 +258,25 @@ def test_all_rules_hold_for_any_candidates(beam, session, earlier, kept):
 def neighbours(query):
     words = query.split()
     return set(zip(words, words[1:]))
+
+
+# --- masks ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["<email>", "<number>", "mail <email> now", "route <number>"])
+def test_masks_are_no_queries(text):
+    """Whoever asked it, and whatever is allowed."""
+    table = table_of([["x", text], ["x", text]], users=[1, 2])
+    assert shown([text], table=table) == ([], {"mask": 1})
+    allowed = DisplayRules(min_users=0, personal_data=True)
+    assert shown([text], (text,), allowed, table, [text]) == ([], {"mask": 1})
+    suggester = Suggester(table, rules=allowed)
+    assert suggester.suggest([text, "x"], history=[["x", text]]) == [
+        each for each in suggester.suggest([text, "x"]) if "<" not in each.text
+    ]
+    assert suggester.complete([], text[:2]) == [] == suggester.complete("x", text.split()[0][:1])
+
+
+def test_words_that_only_look_like_masks_are_shown():
+    allowed = DisplayRules(min_users=0)
+    assert shown(["email", "number 1", "<url>"], rules=allowed)[0] == ["email", "number 1", "<url>"]

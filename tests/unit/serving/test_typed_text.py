@@ -64,9 +64,12 @@ def test_the_character_rule_of_the_counts_is_used():
 
 def test_masks_of_the_counts_are_used():
     text = TextSettings(AOL, mask_numbers=True, mask_emails=True)
-    table = table_of([["call <number>", "<email>"]], text=text)
+    table = table_of([["call <number>", "<email>", "tea"]], text=text)
     for session in (["Call 555-1234"], "call 555-1234", "call <number>"):
-        assert Suggester(table).suggest(session)[0].text == "<email>"
+        assert [each for each, _ in table.suggest(["call <number>"], 9)] == ["<email>"]
+        assert "<email>" not in texts(session, Suggester(table))  # a mask is no query
+    for session in (["Call 555-1234", "bob@example.com"], "call <number> <q> <email>"):
+        assert texts(session, Suggester(table))[0] == "tea"
 
 
 @given(st.lists(st.one_of(st.text(), some_text, some_words), min_size=1, max_size=3), some_settings)
