@@ -10,7 +10,7 @@ A series of years is not a long number.
 """
 
 import re
-from typing import Sequence
+from typing import FrozenSet, Sequence, Tuple
 
 MIN_DIGITS = 7
 
@@ -23,15 +23,58 @@ _PERSONAL_PART = re.compile(
 )
 _WORD = re.compile(r"[^\W_]+")
 
-# `X gmail com` is an e-mail address, `games yahoo com` a page: for portals, X must have a digit.
-_MAIL_HOSTS = frozenset(("gmail", "googlemail", "hotmail", "ymail", "rocketmail", "protonmail"))
+# Whose names say nothing but mail: what stands before one is a mailbox, whatever its country.
+_MAIL_HOSTS = frozenset(
+    ("gmail", "googlemail", "hotmail", "ymail", "rocketmail", "protonmail", "gmx", "icloud")
+)
+# `games yahoo com` is a page: what stands before a portal is a mailbox if it has a digit.
 _PORTALS = frozenset(("yahoo", "aol", "msn", "outlook", "comcast", "verizon", "sbcglobal"))
 _NO_MAILBOX = """
     www http https com mail webmail email my login log sign in on to of at the for and new account
     free check go open create delete join about with from or is use using via home
 """
 _BEFORE_HOSTS = frozenset(_NO_MAILBOX.split())
-_TOP_LEVEL = frozenset(("com", "net", "org", "co", "de", "fr"))
+
+
+def _sites(names: str) -> FrozenSet[Tuple[str, ...]]:
+    """As words of normalised text: `t-online.de` is `t online de`."""
+    return frozenset(tuple(_WORD.findall(name)) for name in names.split())
+
+
+# Where many have a mailbox: what stands before is one, unless it names a part of the site.
+_MAIL_SITES = _sites("""
+    web.de t-online.de freenet.de posteo.de mailbox.org proton.me pm.me bluewin.ch
+    wanadoo.fr laposte.net libero.it virgilio.it tin.it ziggo.nl telenet.be
+    bk.ru list.ru inbox.ru ukr.net o2.pl interia.pl centrum.cz bol.com.br
+    163.com 126.com hanmail.net rediffmail.com gmx.at hotmail.it hotmail.be
+""")
+# Mostly asked for as pages: a mailbox has a digit, or is a first and a last name.
+_PORTAL_SITES = _sites("""
+    orange.fr free.fr mail.ru yandex.ru rambler.ru wp.pl onet.pl seznam.cz uol.com.br terra.com.br
+    qq.com sina.com naver.com daum.net
+""")
+# A mailbox has a digit: `tell me com`.
+_OTHER_SITES = _sites("""
+    me.com mac.com live.com live.de live.fr live.nl live.co.uk live.se live.dk live.ca live.it
+    live.at live.be outlook.it outlook.at outlook.be yahoo.it yahoo.in yahoo.at yahoo.be
+""")
+# Otherwise the start of something else: `sitio web de la escuela`, `u2 live at red rocks`.
+_AT_THE_END = _sites("web.de live.it live.at live.be yahoo.in")
+_PARTS = """
+    app apps auto blog chat club cloud de cinema des du e es fr forum fotos freemail games
+    help hilfe horoskop id impressum jeux jobs kontakt kundencenter kundenservice le la les live
+    logowanie anmelden anmeldung einloggen magazin maps mein messagerie meteo mobile music musique
+    nachrichten news notizie noticias online pagina página passport photo poczta portal posta
+    postfach programme radio routenplaner search sitio shop speedtest sport startseite suche
+    support translate tv video videos weather wetter почта новости вход карты погода
+"""
+_PARTS_OF_SITES = _BEFORE_HOSTS | frozenset(_PARTS.split())
+# But those that are English words: `hotmail at work`.
+_ENDS = "com net org co de fr ch es nl se dk fi pt pl cz ru br mx ar cl ca jp kr cn"
+_TOP_LEVEL = frozenset(_ENDS.split(" "))
+_FIRST_WORDS = (
+    _MAIL_HOSTS | _PORTALS | {site[0] for site in _MAIL_SITES | _OTHER_SITES | _PORTAL_SITES}
+)
 _PROFILE_HOSTS = frozenset(
     ("myspace", "facebook", "twitter", "linkedin", "flickr", "xanga", "livejournal", "instagram")
 )
@@ -58,12 +101,41 @@ def _is_long(number: str) -> bool:
 
 
 def _is_mail_address(words: Sequence[str]) -> bool:
-    for before, host, end in zip(words, words[1:], words[2:]):
-        if end not in _TOP_LEVEL or before in _BEFORE_HOSTS:
-            continue
-        if host in _MAIL_HOSTS or (host in _PORTALS and any(map(str.isdigit, before))):
-            return True
-    return False
+    return any(
+        _is_mailbox(words[max(place - 2, 0) : place], words[place : place + 3])
+        for place in range(1, len(words))
+        if words[place] in _FIRST_WORDS
+    )
+
+
+def _is_mailbox(before: Sequence[str], behind: Sequence[str]) -> bool:
+    """Whether a name of a mailbox stands before its host.
+
+    Args:
+        before: one or two words
+        behind: up to three
+    """
+    name, has_digit = before[-1], any(map(str.isdigit, before[-1]))
+    if name in _BEFORE_HOSTS or len(behind) < 2:
+        return False
+    host, end = behind[:2]
+    if end in _TOP_LEVEL and (host in _MAIL_HOSTS or (has_digit and host in _PORTALS)):
+        return True
+    if name in _PARTS_OF_SITES or ((host, end) in _AT_THE_END and len(behind) > 2):
+        return False
+    site = {(host, end), tuple(behind[:3])}
+    return (
+        not site.isdisjoint(_MAIL_SITES)
+        or (has_digit and not site.isdisjoint(_OTHER_SITES))
+        or ((has_digit or _is_full_name(before)) and not site.isdisjoint(_PORTAL_SITES))
+    )
+
+
+def _is_full_name(words: Sequence[str]) -> bool:
+    """Or at least it looks like one."""
+    return len(words) == 2 and all(
+        word.isalpha() and len(word) > 1 and word not in _PARTS_OF_SITES for word in words
+    )
 
 
 def _is_profile(text: str, words: Sequence[str]) -> bool:

@@ -121,5 +121,5 @@ def test_what_may_be_shown(tmp_path):
         found = run(f"{suggest} {flags} --session paris").stdout.splitlines()[:-1]
         assert [line.split("\t")[-1] for line in found] == expected
     said = run(f"{suggest} --test {tmp_path}/test").stderr
-    reasons = "few users 1, block list 0, explicit 1, abuse 0, personal data 1"
+    reasons = "few users 1, block list 0, explicit 1, abuse 0, personal data 1, mask 0"
     assert said.endswith(f"mtn-suggest: 3 candidates held back: {reasons}\n")
