@@ -1,7 +1,7 @@
 """Make the table of next queries from counted training text."""
 
 from array import array
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from mtn_preprocess.text.text_settings import TextSettings
 from .counted_text import NONE, CountedText, Events, renumber_contexts
 from .fingerprints import fingerprints
 from .next_queries import Followers, NextQueries
+from .personal_data import has_personal_data
 from .ranked_lists import RankedLists
 from .tally import count_text
 from .text_pool import TextPool
@@ -56,8 +57,9 @@ def table_of(counted: CountedText, min_users: int = 1, state: Optional[str] = No
     kept = enough & (queries.asked > 0)
     followers = _followers(counted, kept)
     asked = queries.asked[kept]
-    changes = _changes(followers)
-    typed = _typed_words(counted, queries, min_users, followers.queries, changes)
+    personal = {query for query, form in counted.forms.items() if has_personal_data(form)}
+    changes = _changes(followers, personal)
+    typed = _typed_words(counted, queries, min_users, followers.queries, changes, personal)
     shown = [number for number, query in enumerate(followers.queries) if query in counted.forms]
     forms = TextPool.in_order(counted.forms[followers.queries[number]] for number in shown)
     arrays = {
@@ -152,13 +154,22 @@ def _typed_words(
     min_users: int,
     in_table: TextPool,
     changes: List[Tuple[str, str]],
+    personal: Set[str],
 ) -> TypedWords:
-    """Words of all queries, and the texts by which the lists of the table are numbered."""
+    """Words of all queries but personal ones, and the texts by which the lists are numbered.
+
+    Args:
+        personal: queries that were typed with personal data: no text is composed of their words
+    """
+    material = np.array([query not in personal for query in counted.queries], dtype=bool)
+    askers = None
+    if counted.people is not None:
+        of_query = (queries.askers >> _HIGH).astype(np.int64)
+        chosen = material[of_query]
+        new = (np.cumsum(material) - 1)[of_query[chosen]].astype(np.uint64)
+        askers = new << _HIGH | queries.askers[chosen] & _LOW
     typed = count_typed_words(
-        counted.queries,
-        queries.asked,
-        None if counted.people is None else queries.askers,
-        min_users,
+        _chosen(counted.queries, material), queries.asked[material], askers, min_users
     )
     return typed.with_texts(
         [word for query in in_table for word in query.split()]
@@ -182,14 +193,20 @@ def _people(followers: Followers, users: np.ndarray) -> Dict[str, np.ndarray]:
     return {"users": users, "follower_users": followers.follower_users.counts}
 
 
-def _changes(counted: Followers) -> List[Tuple[str, str]]:
-    """Changes from the last query to the next, one per distinct pair of queries."""
+def _changes(counted: Followers, personal: Set[str]) -> List[Tuple[str, str]]:
+    """Changes from the last query to the next, one per distinct pair of queries.
+
+    Args:
+        personal: queries from which no change is taken
+    """
     queries, keys, followers = counted.queries, counted.context_keys, counted.followers
     changes = []
     for context in range(int(np.searchsorted(keys, np.uint64(1 << 32)))):  # contexts of one query
-        before = queries[int(keys[context])].split()
-        for after in followers[context][0].tolist():
-            change = change_between(before, queries[after].split())
+        before = queries[int(keys[context])]
+        for after in (queries[number] for number in followers[context][0].tolist()):
+            if before in personal or after in personal:
+                continue
+            change = change_between(before.split(), after.split())
             if change is not None:
                 changes.append((change.removed, change.added))
     return changes

@@ -5,7 +5,8 @@
     block list      the query has no word or pattern of the block list
     explicit        the query has an explicit word only if the session has one, too
     abuse           neither query nor session looks for sexual material of minors
-    personal data   the query has no e-mail address, long number or personal part of a URL
+    personal data   the query has no e-mail address, long number or personal part of a URL; text
+                    that nobody asked has no whole query in it that was typed with one
     mask            the query has no mask of the preparation: nobody can ask such text
 
 The person's own text is exempt from the rules on few users and personal data: nobody else sees it.
@@ -37,6 +38,7 @@ FEW_USERS, BLOCK_LIST, EXPLICIT, ABUSE, PERSONAL_DATA, MASK = REASONS = (
     "mask",
 )
 _MASKS = frozenset((EMAIL, NUMBER))
+MAX_WORDS_OF_PART = 12  # of a query that is looked for within composed text
 
 
 class DisplayRules(NamedTuple):
@@ -163,7 +165,11 @@ class DisplayFilter:
         number = None if self.table is None else self.table.queries.find(text)
         if not self.rules.personal_data and self._has_personal_data(text, number):
             return PERSONAL_DATA
-        return None if self._asked_by_enough(text, number, own) else FEW_USERS
+        if not self._asked_by_enough(text, number, own):
+            return FEW_USERS
+        if not self.rules.personal_data and number is None and self._has_personal_query(text):
+            return PERSONAL_DATA
+        return None
 
     def _looks_for_abuse(self, normalised: str) -> bool:
         return looks_for_abuse(normalised, self._has_bundled_word)
@@ -174,6 +180,26 @@ class DisplayFilter:
             return True
         form = self.table.form_of(number) if self.table is not None and number is not None else None
         return form is not None and has_personal_data(form)
+
+    def _has_personal_query(self, text: str) -> bool:
+        """Whether words of composed text are a query that people typed with personal data."""
+        table = self.table
+        if table is None or not len(table.shown):
+            return False
+        words = text.split()
+        return any(
+            has_personal_data(table.form(" ".join(words[start:end])) or "")
+            for start in range(len(words))
+            for end in range(start + 2, min(start + MAX_WORDS_OF_PART, len(words)) + 1)
+        )
+
+    def form(self, query: str) -> Optional[str]:
+        """How most people typed a query, where that may be shown: it may have more than the query,
+        such as the signs of an address."""
+        form = None if self.table is None else self.table.form(query)
+        if form is None or self.rules.personal_data or not has_personal_data(form):
+            return form
+        return None
 
     def _asked_by_enough(self, text: str, number: Optional[int], own: OwnText) -> bool:
         """Args: number: of the text in the table; None if it is not there"""

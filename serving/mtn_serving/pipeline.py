@@ -162,7 +162,7 @@ class Pipeline:
 
     def shown(self, suggestion: Suggestion, session: Session) -> Suggestion:
         """As people typed it; else for typed queries as it would be typed, for a line as in it."""
-        text = None if self.table is None else self.table.form(suggestion.query)
+        text = self.display.form(suggestion.query)
         if text is None and not isinstance(session, str):
             text = decode_query(suggestion.query)
         return suggestion if text is None else suggestion._replace(text=text)

@@ -191,6 +191,67 @@ def test_personal_data_in_the_form_that_would_be_shown():
     assert shown(["bob example com"], table=table) == ([], {"personal data": 1})
 
 
+ADDRESS, FORM = "anna keller firma xy de", "anna.keller@firma-xy.de"  # a host that no list has
+FORMS = {ADDRESS: FORM}
+
+
+def table_with_address(**options):
+    """The address of one query was asked by three people, and words of it in others by two."""
+    sessions = [["x", ADDRESS]] * 3 + [["x", "bosch anna", "bosch bohrer"]] * 2
+    return table_of(sessions, users=[1, 2, 3, 1, 1, 2, 2], **options)
+
+
+def without_its_rule(forms):
+    """As earlier code counted: words of all queries, and then the forms."""
+    table, known = table_with_address(), table_with_address(forms=forms)
+    table.shown, table.forms = known.shown, known.forms
+    return table
+
+
+@pytest.mark.parametrize("table", [table_with_address(forms=FORMS), without_its_rule(FORMS)])
+def test_composed_text_has_no_query_with_personal_data(table):
+    for text in (f"bosch {ADDRESS}", f"{ADDRESS} bosch", f"bosch {ADDRESS} bosch"):
+        own = OwnText([f"{text.split()[0]} bosch anna"])
+        own.word_pairs |= set(zip(text.split(), text.split()[1:]))  # typed by this person
+        own.words |= set(text.split())
+        for allowed, wanted in ((False, []), (True, [text])):
+            rules = DisplayRules(personal_data=allowed)
+            found = DisplayFilter(rules, table).shown([Candidate(text, BEAM)], own)
+            assert [each.text for each in found] == wanted
+    suggester = Suggester(table)
+    for prefix in ("bosch anna k", "bosch a", f"bosch {ADDRESS[:-1]}", "x anna keller f"):
+        for each in suggester.complete([], prefix):
+            assert "@" not in each.text and ADDRESS not in each.text
+
+
+def test_no_words_of_a_query_with_personal_data_are_material():
+    """Neither its words nor its pairs; those that people typed elsewhere, too, stay."""
+    table = table_with_address(forms=FORMS, min_users=2)
+    assert not table.knows_word("keller") and not table.knows_word_pair("anna", "keller")
+    assert table.knows_word("anna", 2) and not table.knows_word("anna", 3)
+    assert table.queries.find(ADDRESS) is not None  # what follows it is still known
+    assert table_with_address(min_users=2).knows_word_pair("anna", "keller", 3)
+    assert Suggester(table).complete([], "bosch anna ") == []
+
+
+def test_no_change_has_words_of_a_query_with_personal_data():
+    """`pot` became `bob example com` in two queries, as an address in one of them."""
+    sessions = [[f"{word} pot", f"{word} bob example com"] for word in ("red", "big")]
+    forms = {"red bob example com": "red bob@example.com"}
+    for some_forms, known in ((None, 1), (forms, 0)):
+        table = table_of(sessions, forms=some_forms)
+        number = table.words.find("pot")
+        assert len(table.changes[number][0]) == known
+
+
+def test_a_persons_own_query_is_not_shown_in_the_form_of_others():
+    table = table_of([["x", "bob example com"]] * 2, forms={"bob example com": "bob@example.com"})
+    (own,) = Suggester(table).suggest(["bob example com", "y"], 1)
+    assert (own.text, own.query) == ("bob example com", "bob example com")
+    allowed = Suggester(table, rules=DisplayRules(personal_data=True))
+    assert allowed.suggest(["bob example com", "y"], 1)[0].text == "bob@example.com"
+
+
 # --- settings -------------------------------------------------------------------------------------
 
 
