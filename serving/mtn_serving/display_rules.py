@@ -171,6 +171,17 @@ class DisplayFilter:
             return PERSONAL_DATA
         return None
 
+    def number_of_known(self, text: str) -> Optional[int]:
+        """Of a query in the table that enough people asked for anybody to know that they did."""
+        number = None if self.table is None else self.table.queries.find(text)
+        if self.table is None or number is None:
+            return None
+        return number if self._has_enough_people(self.table, number) else None
+
+    def _has_enough_people(self, table: NextQueries, number: int) -> bool:
+        people = table.users_of(number) if table.has_users else int(table.asked[number])
+        return max(people, 1) >= self.min_users  # somebody did ask it
+
     def _looks_for_abuse(self, normalised: str) -> bool:
         return looks_for_abuse(normalised, self._has_bundled_word)
 
@@ -207,8 +218,7 @@ class DisplayFilter:
         if table is None or least == 0:
             return True
         if number is not None:
-            people = table.users_of(number) if table.has_users else int(table.asked[number])
-            return max(people, 1) >= least  # it is in the table, so somebody asked it
+            return self._has_enough_people(table, number)
         if table.was_left_out(text):
             return False
         words = text.split()

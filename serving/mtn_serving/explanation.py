@@ -5,14 +5,14 @@
     queries         which query of the session mattered: lists with each query left out
     contributions   which features moved the ranker most
 
-Works with any engine: only beams and scores are needed.
+Works with any engine: only beams and scores are needed. For a text that may not be shown, the
+explanation says so and nothing else: neither the rule nor whether anybody asked it.
 """
 
-from itertools import chain
+from itertools import chain, takewhile
 from typing import (
     Any,
     Container,
-    Counter,
     Dict,
     Iterator,
     NamedTuple,
@@ -29,7 +29,7 @@ from mtn_preprocess.text.typed_queries import in_lower_case
 
 from .candidates import BEAM, COUNTS, EDITS, FIELD_OF, HISTORY, SESSION, Candidate
 from .contributions import Contribution, contributions_of
-from .display_rules import OwnText
+from .display_rules import DisplayFilter, OwnText
 from .edits import KINDS
 from .features import NAMES
 from .list_rules import UNRELATED, arrange
@@ -46,7 +46,8 @@ from .without_queries import (
     without_queries,
 )
 
-# Why a text is missing, besides `display_rules.REASONS` and `list_rules.UNRELATED`.
+# Why a text is missing, besides `list_rules.UNRELATED`.
+HELD_BACK = "the display rules"  # the same for all rules, and for what nobody asked
 LAST_QUERY = "the last query"  # nobody asks it next
 NO_CANDIDATE = "no candidate"  # no source has it
 MADE_UP = "made up"  # nobody asked it; see `list_rules`
@@ -68,11 +69,10 @@ class AfterContext(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Counts in the training text."""
+    """Counts in the training text, where a query of too few people counts as never asked."""
 
     asked: int  # how often, anywhere in a session
     people: Optional[int]  # how many asked it; None if people are not known
-    too_few_people: bool  # asked, but left out of the table because too few people did
     after: Tuple[AfterContext, ...]  # contexts seen in training, the last query first
 
 
@@ -122,6 +122,8 @@ def explain(
     whole, row = described[0], _row(described[0], query)
     places = [place_in_list(pipeline, each, query) for each in described]
     here = places[0]
+    if here is None and not _may_be_told(pipeline, request, query):
+        return held_back(suggestion)
     likely = log_probabilities(pipeline, requests, query)
     queries = without_queries(request, places, likely)
     most = max(queries, key=lambda each: each.share, default=None)
@@ -134,14 +136,32 @@ def explain(
         here and here.place,
         here and here.score,
         here and here.rule,
-        None if here else _missing(pipeline, request, query, candidate, whole),
+        None if here else _missing(request, query, candidate, whole),
         () if candidate is None else tuple(_sources(candidate, pipeline.sources)),
-        None if pipeline.table is None else _counted(pipeline.table, request.session, query),
+        _counted(pipeline.table, pipeline.display, request.session, query),
         None if likely[0] is None else Scored(likely[0], _place_by_model(whole, row)),
         queries,
         most.query if most is not None and most.share > 0 else None,
         contributions,
         no_contributions,
+    )
+
+
+def held_back(suggestion: Union[str, Suggestion]) -> Explanation:
+    """The only answer for what may not be shown: it has nothing but what was asked."""
+    asked = suggestion.query if isinstance(suggestion, Suggestion) else suggestion
+    text = in_lower_case(asked)
+    return Explanation(
+        text, text, None, None, None, HELD_BACK, (), None, None, (), None, None, None
+    )
+
+
+def _may_be_told(pipeline: Pipeline, request: Request, query: str) -> bool:
+    """Of text that is not in the list: it may be shown, and it is known that people asked it."""
+    own = OwnText(request.session, chain.from_iterable(request.history))
+    display = pipeline.display
+    return bool(display.shown([Candidate(query, COUNTS)], own)) and (
+        display.min_users == 0 or display.number_of_known(query) is not None
     )
 
 
@@ -189,22 +209,14 @@ def _place_by_model(described: Described, row: Optional[int]) -> Optional[int]:
 
 
 def _missing(
-    pipeline: Pipeline,
-    request: Request,
-    query: str,
-    candidate: Optional[Candidate],
-    described: Described,
+    request: Request, query: str, candidate: Optional[Candidate], described: Described
 ) -> str:
+    """Of what may be shown."""
     if query == in_lower_case(request.session[-1]):
         return LAST_QUERY
-    if candidate is None:
-        return NO_CANDIDATE
     row = _row(described, query)
-    if row is None:
-        held_back: Counter[str] = Counter()
-        own = OwnText(request.session, chain.from_iterable(request.history))
-        pipeline.display.shown([candidate], own, held_back)
-        return next(iter(held_back))
+    if candidate is None or row is None:
+        return NO_CANDIDATE
     return UNRELATED if arrange(described.features, [row], unrelated=True) else MADE_UP
 
 
@@ -235,17 +247,22 @@ _EDITS = {
 }
 
 
-def _counted(table: NextQueries, session: Sequence[str], query: str) -> Counted:
-    number = table.queries.find(query)
+def _counted(
+    table: Optional[NextQueries], display: DisplayFilter, session: Sequence[str], query: str
+) -> Optional[Counted]:
+    if table is None:
+        return None
+    number = display.number_of_known(query)
+    known = takewhile(lambda each: display.number_of_known(each) is not None, reversed(session))
     after = tuple(
         _after(table, context, tuple(session[-length:]), number)
-        for length, context in enumerate(table.contexts(session), 1)
+        for length, (context, _) in enumerate(zip(table.contexts(session), known), 1)
     )
     asked = 0 if number is None else int(table.asked[number])
     people = None
     if table.has_users:
         people = 0 if number is None else table.users_of(number)
-    return Counted(asked, people, number is None and table.was_left_out(query), after)
+    return Counted(asked, people, after)
 
 
 def _after(

@@ -2,7 +2,7 @@
 
 from typing import Iterator, Optional
 
-from ..explanation import Counted, Explanation, Scored
+from ..explanation import HELD_BACK, Counted, Explanation, Scored
 from ..without_queries import WithoutQuery
 
 _INDENT = "  "
@@ -10,6 +10,8 @@ _INDENT = "  "
 
 def explanation_lines(found: Explanation) -> Iterator[str]:
     yield _headline(found)
+    if found.missing == HELD_BACK:
+        return
     for source in found.sources:
         place = "" if source.place is None else f", place {source.place}"
         yield f"{_INDENT}source {source.source}{place}: {source.how}"
@@ -34,9 +36,6 @@ def _headline(found: Explanation) -> str:
 
 
 def _count_lines(counts: Counted) -> Iterator[str]:
-    if counts.too_few_people:
-        yield "counts: too few people asked it, or too long ago"
-        return
     yield f"counts: asked {_times(counts.asked)}{_by(counts.people)}"
     for after in counts.after:
         context = " <q> ".join(after.context)

@@ -8,6 +8,7 @@ from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_text import is_separator, without_unseen
 from mtn_preprocess.text.typed_queries import in_lower_case
 
+from ..explanation import held_back
 from ..suggester import Suggester, Suggestion
 from .batching import Lane, TooLate
 from .bundles import ServedBundle
@@ -242,8 +243,9 @@ def _explain(ask: Explain) -> Any:
     bundle = ask.bundle
     try:
         bundle.files.check()
-        found = bundle.suggester.explain(ask.session, ask.suggestion, ask.history).as_dict()
+        found = bundle.suggester.explain(ask.session, ask.suggestion, ask.history)
         bundle.files.check()
-        return found
+        # Anybody may ask: why a text is missing is told of none, so that nobody can find out more.
+        return (held_back(ask.suggestion) if found.place is None else found).as_dict()
     except Exception as error:
         return Failed(error)

@@ -112,7 +112,8 @@ async def suggest_batch(body: schemas.BatchRequest, service: TheService) -> Resp
 
 @keyed.post("/v1/explain", response_model=schemas.ExplainAnswer)
 async def explain(body: schemas.ExplainRequest, service: TheService) -> Response:
-    """Why a suggestion is in the list, and how much each query of the session contributes."""
+    """Why a suggestion is in the list, and how much each query of the session contributes. All text
+    that is not in the list has one and the same answer."""
     started = time.perf_counter()
     bundle = service.bundles.choose(body.session_id, body.bundle)
     asked = Explain(bundle, as_text(body.session), _history(body), body.suggestion)

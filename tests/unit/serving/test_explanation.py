@@ -20,7 +20,7 @@ from mtn_serving.commands.suggest import main
 from mtn_serving.counting import count_next_queries
 from mtn_serving.display_rules import DisplayRules
 from mtn_serving.engine import HistorySize, Hypotheses, Scores
-from mtn_serving.explanation import AfterContext, Counted, InSource
+from mtn_serving.explanation import AfterContext, Counted, InSource, held_back
 from mtn_serving.ranker import TREES, Ranker
 from mtn_serving.suggester import Suggester
 from mtn_serving.torch_engine.trained_model import TrainedModel
@@ -63,7 +63,7 @@ def test_sources_counts_and_place_by_hand():
     assert (found.place, found.score, found.rule, found.missing) == (1, 0.0, "in turn", None)
     assert found.sources == (InSource("counts", 1, "people asked it next"),)
     assert found.counts == Counted(
-        2, 2, False, (AfterContext(("a",), 2, 5, 2), AfterContext(("x", "a"), 2, 2, 2))
+        2, 2, (AfterContext(("a",), 2, 5, 2), AfterContext(("x", "a"), 2, 2, 2))
     )
     assert found.model is None
     assert found.contributions is None and found.no_contributions == "there is no ranker"
@@ -97,9 +97,10 @@ def test_edits_session_and_history():
     "session, text, options, missing",
     [
         (["x", "a"], "a", {}, "the last query"),
-        (["x", "a"], "nobody has it", {}, "no candidate"),
-        (["a"], "b", {"block_list": ("b",)}, "block list"),
-        (["a"], "b", {"min_users": 3}, "few users"),
+        (["y", "b"], "x", {}, "no candidate"),
+        (["x", "a"], "nobody has it", {}, "the display rules"),
+        (["a"], "b", {"block_list": ("b",)}, "the display rules"),
+        (["a"], "b", {"min_users": 3}, "the display rules"),
     ],
 )
 def test_why_a_text_is_missing(session, text, options, missing):
@@ -109,9 +110,30 @@ def test_why_a_text_is_missing(session, text, options, missing):
     assert text not in [each.text for each in suggester.suggest(session, 99)]
 
 
-def test_a_query_of_too_few_people():
-    found = Suggester(TABLE).explain(["z"], "one")
-    assert found.counts == Counted(0, 0, True, ())
+def test_one_answer_for_what_too_few_people_asked_and_what_nobody_asked():
+    """In a table with it and in one without it; also where its words are of many."""
+    sessions = [["x", "red car", "tea"], ["x", "red car", "car tea"], ["car tea", "red car tea"]]
+    users = [1, 1, 2, 2, 1]
+    forms = {"red car tea": "red-car:tea", "car tea": "car-tea"}
+    for least in (1, 2):
+        table = count_next_queries(pairs_of(sessions), users, least, forms=forms)
+        for text in ("red car tea", "car tea red", "tea car", "unheard", "bob@example.com"):
+            found = Suggester(table, WordEngine()).explain(["x"], text)
+            assert found == held_back(text)
+            assert list(explanation_lines(found)) == [f"{text}: not in the list, the display rules"]
+    told = {name for name, each in held_back("any").as_dict().items() if each not in (None, [])}
+    assert told == {"text", "query", "missing"}
+
+
+def test_what_a_person_typed_tells_nothing_of_others():
+    """One person asked `secret` and `b` after it: somebody else who types it learns neither."""
+    sessions = [["x", "secret", "b"], ["x", "b"], ["x", "b"]]
+    found = []
+    for own in ("secret", "unheard"):
+        table = count_next_queries(pairs_of(sessions), [1, 1, 2, 3], 1)
+        found.append(Suggester(table).explain([own, "x"], own).counts)
+        assert Suggester(table).explain(["x", own], "x").counts.after == ()
+    assert found[0] == found[1] and (found[0].asked, found[0].people) == (0, 0)
 
 
 def test_every_suggestion_of_a_list_and_its_text_are_explained():
@@ -161,7 +183,8 @@ def test_any_engine():
 
 def test_shares_of_a_missing_text_come_from_the_model():
     """`x new` shares a word with the first query, but no source produces it."""
-    found = Suggester(TABLE, WordEngine(), without=["edits"]).explain(["x", "a"], "x new")
+    table = count_next_queries(pairs_of([*SESSIONS, *[["w", "x new"]] * 2]), [*USERS, 1, 2], 2)
+    found = Suggester(table, WordEngine(), without=["edits"]).explain(["x", "a"], "x new")
     assert found.missing == "no candidate" and found.model.place is None
     assert [each.share for each in found.queries] == [1, 0] and found.most_important == "x"
 
@@ -169,7 +192,7 @@ def test_shares_of_a_missing_text_come_from_the_model():
 def test_made_up_text():
     """`made up` is held back because nobody typed its words. Without that rule, it is made up."""
     suggester = Suggester(TABLE, WordEngine(), by_likelihood())
-    assert suggester.explain(["x", "a"], "made up").missing == "few users"
+    assert suggester.explain(["x", "a"], "made up") == held_back("made up")
     suggester = Suggester(TABLE, WordEngine(), by_likelihood(), rules=DisplayRules(min_users=0))
     found = suggester.explain(["x", "a"], "made up")
     assert found.missing == "made up" and found.model.place > 1

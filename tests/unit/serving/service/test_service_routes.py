@@ -54,6 +54,25 @@ def test_completions(client_of, expected):
     assert client.post("/v1/complete", json={"prefix": "par"}).json()["suggestions"]
 
 
+def test_only_what_is_in_the_list_is_explained(client_of):
+    """Asked by somebody (`rome weather`, `paris`), by nobody, or not to be shown: one answer."""
+    client = client_of()
+
+    def explained(text, session=("paris",)):
+        request = {"session": session, "suggestion": text}
+        return client.post("/v1/explain", json=request).json()["explanation"]
+
+    for each in client.post("/v1/suggest", json={"session": ["paris"]}).json()["suggestions"]:
+        assert explained(each["query"])["place"] is not None
+    assert explained("paris hotels")["counts"]["asked"] == 2
+    told = {"text", "query", "missing"}
+    for text in ("rome weather", "paris", "unheard of", "paris weather", "Bob@Example.com"):
+        found = explained(text)
+        assert {name for name, each in found.items() if each not in (None, [])} == told
+        assert found["text"] == found["query"] == text.lower()
+        assert found["missing"] == "the display rules"
+
+
 def test_many_sessions_at_once(client_of, expected):
     client = client_of(seconds=0)
     sessions = [["paris"], ["rome"], ["never asked"]] * 10
