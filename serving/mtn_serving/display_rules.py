@@ -151,11 +151,11 @@ class DisplayFilter:
 
     def _reason(self, text: str, own: OwnText, is_explicit_session: bool) -> Optional[str]:
         """One of REASONS, or None if the text may be shown."""
-        if not _MASKS.isdisjoint(text.split()):
-            return MASK
         normalised = normalise(text, AOL)
         if self._looks_for_abuse(normalised):
             return ABUSE
+        if not _MASKS.isdisjoint(text.split()):
+            return MASK
         if self._is_blocked(text):
             return BLOCK_LIST
         if not is_explicit_session and self._is_explicit(normalised):
