@@ -131,7 +131,11 @@ def test_scores_are_bars(page):
     first = page.locator(".list").first
     assert first.locator(".score").all_text_contents() == ["50 %", "13 %", "< 1 %"]
     wide = [bar.bounding_box()["width"] for bar in first.locator(".bar").all()]
+    score = first.locator(".score").first.bounding_box()["x"]
+    whole = score - first.locator(".bar").first.bounding_box()["x"]  # with the gap between both
+    assert wide[0] == pytest.approx(whole / 2, abs=8)  # the score itself, not a share of the best
     assert wide[1] == pytest.approx(wide[0] / 4, abs=1)
+    assert wide[2] == pytest.approx(3, abs=0.5)  # seen, however small the score
     assert first.locator(".source").all_text_contents()[2] == "new"
     assert "from counts alone, the model was too slow" in first.locator(".facts").text_content()
 
@@ -152,6 +156,46 @@ def test_why_a_suggestion(page):
     page.click("[data-action=remove] >> nth=0")
     wait_until(page, "document.querySelector('#shading').textContent === ''")
     assert page.locator(".queries .lit").count() == 0
+
+
+def test_shares_stand_beside_their_queries(page):
+    """Of lines without a query, as `!!!`, the service says nothing."""
+    search(page, "!!!", "paris", "paris hotels")
+    wait_for_text(page, "#shading", "how much each query mattered for")
+    shares = page.locator(".share").all_text_contents()
+    search(page, "!!!", "???")
+    page.click("#clear")
+    search(page, "paris", "!!!", "paris hotels")
+    wait_for_text(page, "#shading", "how much each query mattered for")
+    moved = page.locator(".share").all_text_contents()
+    assert shares[0] == moved[1] == "0 %"
+    assert shares[1:] == [moved[0], moved[2]] and sorted(shares[1:])[1] != "0 %"
+
+
+# --- more than the service takes ------------------------------------------------------------------
+
+
+def test_the_newest_queries_of_a_long_session(browser, address):
+    asked = "&".join(f"q=paris+{number}" for number in range(1, 61))
+    for page in opened(browser, address):
+        page.goto(f"/#{asked}")
+        page.reload()  # another address behind the # alone loads nothing
+        wait_for_text(page, "#cut", "Only the newest 50 queries of a session are used.")
+        assert session(page) == [f"paris {number}" for number in range(11, 61)]
+        search(page, "paris")
+        assert session(page) == [*(f"paris {number}" for number in range(12, 61)), "paris"]
+        assert len(last_sent(page, "/v1/suggest")["session"]) == 50
+        page.click("[data-action=remove] >> nth=0")
+        assert page.text_content("#cut") == ""
+
+
+def test_a_query_that_is_too_long(page):
+    page.evaluate("document.querySelector('#query').value = '😀'.repeat(600)")
+    page.press("#query", "Enter")
+    wait_for_text(page, "#cut", "A query was cut to 500 characters.")
+    assert session(page) == ["😀" * 500]
+    wait_until(page, "document.querySelector('.suggestions > li')")
+    assert page.locator(".notice:not(:empty)").count() == 0
 
 
 # --- a service with problems ----------------------------------------------------------------------
@@ -239,10 +283,11 @@ def test_trying_again(page):
 
 
 def test_a_refused_request(page):
+    refusal = {"detail": [{"loc": ["body"], "msg": "not as it should be", "type": "input"}]}
+    page.route("**/v1/suggest", lambda route: route.fulfill(json=refusal, status=422))
     page.fill("#query", "paris")
-    page.evaluate("document.querySelector('#query').value = 'x'.repeat(600)")
     page.press("#query", "Enter")
-    wait_for_text(page, ".notice", "String should have at most 500 characters")
+    wait_for_text(page, ".notice", "not as it should be")
     page.click("[data-action=remove]")
     assert page.locator(".notice:not(:empty)").count() == 0
 

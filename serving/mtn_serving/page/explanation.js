@@ -8,11 +8,13 @@ import { bar, element, percent } from "./elements.js";
 /**
  * How much each query of the session mattered, from 0 to 1; null if no query matters. The service
  * reports only the last queries.
+ *
+ * @param {number[]} read places in the session, from 0, of what is a query: `!!!` is none
  */
-export function sharesOf({ queries }, session) {
+export function sharesOf({ queries }, read, session) {
   if (!queries.some(({ share }) => share > 0)) return null;
-  const earlier = session.length - queries.length;
-  return session.map((_, place) => queries[place - earlier]?.share ?? 0);
+  const places = read.slice(-queries.length);
+  return session.map((_, place) => queries[places.indexOf(place)]?.share ?? 0);
 }
 
 /** The explanation as a description list. @returns {HTMLElement} */

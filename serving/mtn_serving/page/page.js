@@ -11,6 +11,7 @@
 
 import { readAddress, readHistory, writeAddress, writeHistory } from "./address.js";
 import { readKey } from "./api_key.js";
+import { bounded } from "./bounds.js";
 import { Combobox } from "./combobox.js";
 import { announcer } from "./elements.js";
 import { Notice } from "./notice.js";
@@ -35,9 +36,17 @@ const sessionList = new SessionList(at("queries"), (session, done) => {
 });
 
 function change(changes) {
-  state = { ...state, ...changes };
+  take({ ...state, ...changes });
   writeAddress(state);
   show();
+}
+
+/** Of what is longer than the service takes, the part that is used; what was cut is said. */
+function take(wanted) {
+  const { state: used, cut } = bounded(wanted);
+  state = used;
+  at("cut").textContent = cut.join(" ");
+  if (cut.length > 0) announce(cut.join(" "));
 }
 
 function show() {
@@ -109,7 +118,7 @@ function listen() {
     announce("The session is now an earlier one");
   });
   window.addEventListener("popstate", () => {
-    state = readAddress();
+    take(readAddress());
     show();
   });
 }
@@ -147,6 +156,6 @@ async function startOrSay() {
 }
 
 const startNotice = new Notice(at("start-notice"), startOrSay);
-state = readAddress();
+take(readAddress());
 listen();
 startOrSay();

@@ -89,19 +89,18 @@ export class SuggestionList {
 
   #show(answer, roundTrip) {
     const { suggestions } = answer;
-    const best = suggestions[0]?.score;
-    const row = (each) => suggestionRow(each, best, {
+    const row = (each) => suggestionRow(each, {
       choose: () => this.#choose(each),
       explain: () => this.#why(each),
     });
     this.#clear();
     this.#notice.clear();
     this.#rows.append(...suggestions.map(row));
-    if (best === undefined) this.#rows.append(element("li", { class: "hint" }, NOTHING));
+    if (suggestions.length === 0) this.#rows.append(element("li", { class: "hint" }, NOTHING));
     this.#facts.textContent = factsOf(answer, roundTrip);
     this.#page.announce(`${suggestions.length} next queries`);
     const several = this.#state.session.length > 1; // a single query always matters
-    if (this.#page.lights && several && best !== undefined) this.#light(suggestions[0]);
+    if (this.#page.lights && several && suggestions.length > 0) this.#light(suggestions[0]);
   }
 
   /** Focuses the title of the new list: focusing the box would open the keyboard on phones. */
@@ -119,9 +118,9 @@ export class SuggestionList {
   async #explain(suggestion, signal) {
     const state = this.#state;
     const request = this.#request({ suggestion: suggestion.query });
-    const { explanation } = await this.#service.explain(request, signal);
+    const { explanation, read } = await this.#service.explain(request, signal);
     if (state === this.#state && !signal?.aborted) {
-      this.#page.light(sharesOf(explanation, state.session), suggestion.text);
+      this.#page.light(sharesOf(explanation, read, state.session), suggestion.text);
     }
     return explanation;
   }

@@ -11,12 +11,11 @@ const ONLY_A_PLACE = "in turn"; // the rule of lists without a ranker: scores on
 
 /**
  * @param {object} suggestion {text, score, source, rule}
- * @param {number} best the highest score of the list
  * @param {object} list
  *   choose(): called when it is chosen
  *   explain(): Promise of its explanation
  */
-export function suggestionRow(suggestion, best, { choose, explain }) {
+export function suggestionRow(suggestion, { choose, explain }) {
   const { text, score, source, rule } = suggestion;
   const scored = rule !== ONLY_A_PLACE;
   const why = element("div", { class: "why", hidden: true });
@@ -29,7 +28,7 @@ export function suggestionRow(suggestion, best, { choose, explain }) {
       text,
     ),
     element("span", { class: "source" }, inWords(source)),
-    scored ? bar(score / best) : null,
+    scored ? bar(score) : null,
     scored ? element("span", { class: "score" }, percent(score)) : null,
     element(
       "button",

@@ -178,9 +178,15 @@ def _looks_like_separator(query: str) -> bool:
     return is_separator(in_lower_case(without_unseen(query)))
 
 
+def places_read(bundle: ServedBundle, session: Queries) -> List[int]:
+    """The places of queries that have words after normalisation; `!!!` has none."""
+    query = bundle.suggester.reader.query
+    return [place for place, text in enumerate(session) if query(text)]
+
+
 def _has_query(ask: Ask) -> bool:
     """Whether the session has a query after normalisation; completions do not need one."""
-    return ask.prefix is not None or any(map(ask.bundle.suggester.reader.query, ask.session))
+    return ask.prefix is not None or bool(places_read(ask.bundle, ask.session))
 
 
 # --- run in the threads of the lanes -------------------------------------------------------------

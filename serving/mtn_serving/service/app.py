@@ -20,7 +20,7 @@ from mtn_preprocess.errors import InputError
 
 from . import opensearch, schemas
 from .access import has_key, is_admin
-from .answering import Ask, Explain, as_text
+from .answering import Ask, Explain, as_text, places_read
 from .api_page import api_page
 from .batching import Full, TooLate
 from .bundles import ServedBundle
@@ -117,9 +117,11 @@ async def explain(body: schemas.ExplainRequest, service: TheService) -> Response
     started = time.perf_counter()
     bundle = service.bundles.choose(body.session_id, body.bundle)
     asked = Explain(bundle, as_text(body.session), _history(body), body.suggestion)
-    explanation = await service.answering.explain(asked)
     answered = schemas.ExplainAnswer(
-        explanation=explanation, bundle=_name(bundle), milliseconds=_since(started)
+        explanation=await service.answering.explain(asked),
+        read=places_read(bundle, asked.session),
+        bundle=_name(bundle),
+        milliseconds=_since(started),
     )
     return _json(answered)
 

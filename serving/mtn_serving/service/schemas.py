@@ -109,6 +109,10 @@ class BatchAnswer(BaseModel):
 
 class ExplainAnswer(BaseModel):
     explanation: Dict[str, Any]
+    read: List[int] = Field(
+        description="places in `session`, from 0, of what is a query: `!!!` is none; the queries "
+        "of the explanation are the last of these"
+    )
     bundle: BundleName
     milliseconds: float
 
