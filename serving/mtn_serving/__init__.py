@@ -5,6 +5,7 @@ loading                opens the parts of a suggester
 pipeline               turns sessions into lists, with parts that fit together
 bundle                 one folder with all parts: writes, opens and checks it
 request                one session, and the person's earlier sessions
+argument_checks        checks numbers that callers pass, and names their bounds
 session_checks         checks what is passed as a session or a history
 candidates             collects the candidates of all sources for one session
 shown_candidates       collects enough candidates that may be shown

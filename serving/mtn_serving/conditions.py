@@ -5,6 +5,7 @@ from typing import NamedTuple, Optional, Sequence, Tuple
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.text_settings import TextSettings
 
+from .argument_checks import MAX_BEAM, check_whole
 from .candidates import BEAM, COUNTS, EDITS, SOURCES
 
 BEAM_SIZE = 30  # a wide beam helps strangers, since the ranker finds the good hypotheses
@@ -45,9 +46,11 @@ def conditions_of(
         beam = fitted.beam if beam is None else beam
         if without is None:
             without = [source for source in SOURCES if source not in fitted.sources]
+    if beam is not None:
+        check_whole("beam", beam, 1, MAX_BEAM)
     missing = [*(without or ()), *([] if model else [BEAM]), *([] if counts else [COUNTS, EDITS])]
     sources = tuple(source for source in SOURCES if source not in missing)
-    asked = Conditions(sources, model, counts, beam or BEAM_SIZE, text)
+    asked = Conditions(sources, model, counts, BEAM_SIZE if beam is None else beam, text)
     if fitted is not None:
         _compare(fitted, asked)
     return asked

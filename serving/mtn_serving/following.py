@@ -8,19 +8,26 @@ following = following.then("london")  # a new object: the session with one more 
 Only the caller keeps it. `then` encodes only the new query, if the engine supports that.
 """
 
-from operator import index
 from typing import List, NamedTuple, Optional
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_text import QUERY_SEPARATOR
 
+from .argument_checks import check_number
 from .completion.completer import Asked
 from .completion.lists import completed
 from .completion.typed_prefix import read_prefix
 from .engine import Sources
 from .pipeline import Pipeline, Suggestion
 from .request import Request, read_request
-from .session_checks import History, Session, check_histories, check_sessions
+from .session_checks import (
+    History,
+    Session,
+    check_histories,
+    check_prefix,
+    check_sessions,
+    may_be_wordless,
+)
 
 
 class Following(NamedTuple):
@@ -66,6 +73,8 @@ class Following(NamedTuple):
         """The same as `Suggester.suggest` for the session and its history."""
         check_number(n)
         if not self.request.session:
+            if may_be_wordless(self.session):
+                return []
             raise InputError("a session without a query", "give at least one")
         (found,) = self.pipeline.suggestions([self.request], self.sources)
         return [self.pipeline.shown(each, self.session) for each in found[:n]]
@@ -73,14 +82,9 @@ class Following(NamedTuple):
     def complete(self, prefix: str, n: int = 5) -> List[Suggestion]:
         """The same as `Suggester.complete` for the session and its history."""
         check_number(n, "completions")
+        check_prefix(prefix)
         asked = Asked(self.request, read_prefix(prefix, self.pipeline.reader))
         if not asked.prefix.text:
             return self.suggest(n) if self.request.session else []
         (found,) = completed(self.pipeline, [asked], sources=self.sources)
         return [self.pipeline.shown(each, self.session) for each in found[:n]]
-
-
-def check_number(n: int, what: str = "suggestions") -> None:
-    """Refuse a number below 1."""
-    if index(n) < 1:
-        raise InputError(f"{n} {what} were asked for", "ask for at least 1")

@@ -1,7 +1,7 @@
 """From sessions to lists, with parts that fit together: requests, candidates, features, order."""
 
 from pathlib import Path
-from typing import Counter, Iterator, List, NamedTuple, Optional, Sequence, TypeVar
+from typing import Callable, Counter, Iterator, List, NamedTuple, Optional, Sequence, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from .history import Past, past_of
 from .next_queries import NextQueries
 from .ranker import Ranker
 from .request import Request, read_request
-from .session_checks import Histories, Session, check_histories, check_sessions
+from .session_checks import Histories, Session, check_histories, check_sessions, may_be_wordless
 from .shown_candidates import gather_shown
 
 IN_TURN = "in turn"  # one source after the other
@@ -102,15 +102,16 @@ class Pipeline:
         held_back: Optional[Counter[str]] = None,
     ) -> List[List[Suggestion]]:
         """The best `n` for each session, as `Suggester.suggest_many` has them."""
-        found: List[List[Suggestion]] = []
-        for batch in batches(self.requests(sessions, histories)):
+        requests = self.requests(sessions, histories, may_be_wordless)
+        asked = [place for place, request in enumerate(requests) if request.session]
+        found: List[List[Suggestion]] = [[] for _ in requests]
+        for places in batches(asked):
+            batch = [requests[place] for place in places]
             asks_model = self.ranker is not None or self.beam is not None
             sources = self.sources_of(batch) if asks_model else None
-            found += self.suggestions(batch, sources, held_back)
-        return [
-            [self.shown(each, session) for each in suggestions[:n]]
-            for suggestions, session in zip(found, sessions)
-        ]
+            for place, suggestions in zip(places, self.suggestions(batch, sources, held_back)):
+                found[place] = [self.shown(each, sessions[place]) for each in suggestions[:n]]
+        return found
 
     def suggestions(
         self,
@@ -128,11 +129,22 @@ class Pipeline:
             return list(map(_in_order_of_sources, self._gather(requests, pasts, beams, held_back)))
         return list(map(self._ranked, self._described(requests, sources, held_back)))
 
-    def requests(self, sessions: Sequence[Session], histories: Histories = None) -> List[Request]:
+    def requests(
+        self,
+        sessions: Sequence[Session],
+        histories: Histories = None,
+        may_be_empty: Callable[[Session], bool] = lambda session: False,
+    ) -> List[Request]:
+        """Args:
+        may_be_empty: whether a session may have no query once it is read
+        """
         check_sessions(sessions)
         check_histories(histories, sessions)
         known = histories or [None] * len(sessions)
-        return [read_request(*each, self.reader) for each in zip(sessions, known)]
+        return [
+            read_request(session, history, self.reader, may_be_empty(session))
+            for session, history in zip(sessions, known)
+        ]
 
     def described(
         self, requests: Sequence[Request], held_back: Optional[Counter[str]] = None

@@ -15,6 +15,29 @@ _HOW = "suggest(session) takes one session, suggest_many(sessions) a list of ses
 _HOW_HISTORY = "a history is a list of sessions, oldest first, each a list of queries"
 
 
+_HOW_PREFIX = "complete(session, prefix) takes what is typed so far, '' for nothing yet"
+
+
+def may_be_wordless(session: Session) -> bool:
+    """Whether it may have no query once it is read, as what people typed, such as `!!!`.
+
+    A session of no query, and a line without one, are mistakes of who calls.
+    """
+    return not isinstance(session, str) and len(session) > 0
+
+
+def check_prefix(prefix: object) -> None:
+    if not isinstance(prefix, str):
+        raise TypeError(f"a prefix is text, not {type(prefix).__name__}; {_HOW_PREFIX}")
+
+
+def check_prefixes(prefixes: Sequence[str]) -> None:
+    if not _is_list(prefixes):
+        raise TypeError(f"prefixes are a list, not {type(prefixes).__name__}; {_HOW_PREFIX}")
+    for prefix in prefixes:
+        check_prefix(prefix)
+
+
 def check_sessions(sessions: Sequence[Session]) -> None:
     if not _is_list(sessions):
         raise TypeError(f"sessions are a list, not {type(sessions).__name__}; {_HOW}")

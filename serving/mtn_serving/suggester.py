@@ -14,6 +14,7 @@ from typing import Callable, Counter, Iterator, List, Optional, Sequence, Union
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.typed_sessions import SessionReader
 
+from .argument_checks import MAX_THREADS, check_number, check_whole
 from .bundle.folder import Bundle
 from .completion.lists import completion_lists
 from .completion.ranker import CompletionRanker
@@ -22,12 +23,12 @@ from .display_rules import DEFAULT as DEFAULT_RULES
 from .display_rules import DisplayRules, read_rules
 from .engine import Engine, HistorySize
 from .explanation import Explanation, explain
-from .following import Following, check_number
+from .following import Following
 from .loading import AnyPath, Loaded, PartPaths, load_bundle, load_parts
 from .next_queries import NextQueries
 from .pipeline import IN_TURN, Described, Pipeline, Suggestion, batches
 from .ranker import Ranker
-from .session_checks import Histories, History, Session, check_session
+from .session_checks import Histories, History, Session, check_prefixes, check_session
 
 __all__ = ["IN_TURN", "Described", "Suggester", "Suggestion", "batches"]
 
@@ -94,12 +95,24 @@ class Suggester:
             verify: read the whole table first and refuse it if its checksums differ; the other
                 parts are always checked
             threads: threads per request for the model of a bundle
+
+        Raises:
+            InputError: a part is missing or damaged, parts do not belong together, or a number is
+                out of bounds
         """
+        if min_users is not None:
+            check_whole("min_users", min_users, 0)
+        check_whole("threads", threads, 1, MAX_THREADS)
         rules = partial(read_rules, min_users, block_list, explicit, personal_data)
         build = partial(Pipeline, without=without, beam=beam, unrelated=unrelated)
         parts = PartPaths(model, data, counts, ranker, completion_ranker)
         load: Callable[[], Loaded]
         if bundle is None:
+            if (model, data, counts) == (None, None, None):
+                raise InputError(
+                    "nothing to suggest from",
+                    "give a bundle, or counts, or a model and its data, or both",
+                )
             load = partial(load_parts, parts, verify, cpu, rules, build)
         elif parts == PartPaths():
             load = partial(load_bundle, Path(bundle), verify, threads, rules, build)
@@ -114,7 +127,11 @@ class Suggester:
         return suggester
 
     def reload(self) -> bool:
-        """Load all parts again from the same place; False if the bundle is unchanged.
+        """Load all parts again from the same place.
+
+        Returns:
+            False, without loading anything, if the bundle is unchanged. Parts outside a bundle have
+            no version: they are always loaded again, and the result is True.
 
         Atomic: calls in progress finish with the old parts, and a refused folder changes nothing.
         """
@@ -170,6 +187,7 @@ class Suggester:
         self, session: Session, n: int = 10, history: Optional[History] = None
     ) -> List[Suggestion]:
         """The best `n` suggestions for one session, all different; fewer if there are no more.
+        Queries without a word, such as `!!!`, have none.
 
         Args:
             session: a list of queries, or a line of prepared text, which may contain earlier
@@ -224,6 +242,7 @@ class Suggester:
     ) -> List[List[Suggestion]]:
         """The result of `complete` for each session and prefix, faster than one by one."""
         check_number(n, "completions")
+        check_prefixes(prefixes)
         return completion_lists(self.pipeline, sessions, prefixes, n, histories, held_back)
 
     def follow(self, session: Session, history: Optional[History] = None) -> Following:

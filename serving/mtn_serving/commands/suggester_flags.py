@@ -4,8 +4,9 @@ import argparse
 import logging
 from typing import Callable, Counter, List, Optional
 
-from mtn_preprocess.commands.flag_types import at_least_0, at_least_1
+from mtn_preprocess.commands.flag_types import at_least, at_least_0
 
+from ..argument_checks import MAX_BEAM
 from ..candidates import SOURCES
 from ..conditions import BEAM_SIZE
 from ..display_rules import ALLOW, MIN_USERS, REASONS
@@ -33,7 +34,7 @@ def add_suggester_flags(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--beam",
-        type=at_least_1,
+        type=at_least(1, MAX_BEAM),
         metavar="N",
         help=f"hypotheses of the model (default: as the ranker was fitted, or {BEAM_SIZE})",
     )

@@ -28,6 +28,12 @@ def update(folder, name):
     export(["--update", str(folder / "served"), "--counts", str(folder / f"counts-{name}")])
 
 
+def test_parts_without_a_bundle_are_loaded_each_time(bundles):
+    suggester = Suggester.load(counts=bundles / "counts-old")
+    before = suggester.table
+    assert suggester.reload() is True and suggester.table is not before
+
+
 def first(suggester, query="x"):
     return suggester.suggest([query])[0].text
 

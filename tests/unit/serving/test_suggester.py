@@ -6,6 +6,7 @@ import pytest
 from test_next_queries import table_of
 
 from mtn_preprocess.errors import InputError
+from mtn_preprocess.text.text_settings import SYMBOLS, TextSettings
 from mtn_serving.candidates import SOURCES, gather
 from mtn_serving.display_rules import DisplayRules
 from mtn_serving.history import own_queries, past_of
@@ -120,12 +121,22 @@ def test_lines_of_typed_sessions(session, line):
 
 
 @pytest.mark.parametrize(
-    "session", ["", "<q>", "<q> <session> <q>", "a b <session>", "a b <unit3> <q>", [], ["", " "]]
+    "session", ["", "<q>", "<q> <session> <q>", "a b <session>", "a b <unit3> <q>", []]
 )
 def test_a_session_without_a_query(session):
     """An earlier session has ended and does not take its place."""
     with pytest.raises(InputError, match="a session without a query; give at least one"):
         Suggester(TABLE).suggest(session)
+
+
+def test_queries_without_a_word_have_no_suggestions():
+    """As over HTTP: what people type is no mistake, and costs the other sessions nothing."""
+    table = table_of([["a b", "c"], ["a b", "d"]], text=TextSettings(SYMBOLS))
+    suggester = Suggester(table, without=["edits"])
+    assert suggester.suggest(["!!!"]) == suggester.suggest(["", " "]) == []
+    assert suggester.complete(["!!!"], "") == suggester.follow(["!!!"]).suggest() == []
+    found = suggester.suggest_many([["!!!"], ["a b"], ["", "!"], ["a b", "!!!"]])
+    assert [len(each) for each in found] == [0, 2, 0, 2] and found[1] == found[3]
 
 
 def test_unseen_queries_and_no_sessions_have_no_suggestions():
@@ -224,6 +235,51 @@ def test_n_below_one(n):
         Suggester(TABLE).suggest(["a b"], n)
     with pytest.raises(TypeError):
         Suggester(TABLE).suggest(["a b"], 1.5)
+
+
+@pytest.mark.parametrize("n", [1.5, "3", None, True])
+def test_how_many_is_a_whole_number(n):
+    suggester = Suggester(TABLE)
+    with pytest.raises(TypeError, match=r"n is a whole number, not .*: how many suggestions"):
+        suggester.suggest(["a b"], n)
+    with pytest.raises(TypeError, match=r"n is a whole number, not .*: how many suggestions"):
+        suggester.follow(["a b"]).suggest(n)
+    with pytest.raises(TypeError, match=r"n is a whole number, not .*: how many completions"):
+        suggester.complete(["a b"], "c", n)
+
+
+def test_a_prefix_is_text():
+    suggester = Suggester(TABLE)
+    for call in (
+        suggester.complete,
+        lambda session, prefix: suggester.follow(session).complete(prefix),
+    ):
+        with pytest.raises(TypeError, match="a prefix is text, not NoneType; complete"):
+            call(["a b"], None)
+    with pytest.raises(TypeError, match="prefixes are a list, not str; complete"):
+        suggester.complete_many([["a b"]], "c")
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({}, "nothing to suggest from; give a bundle, or counts, or a model and its data"),
+        ({"counts": 0, "min_users": -1}, "min_users=-1 is out of bounds; .* at least 0"),
+        ({"counts": 0, "min_users": 2.5}, "min_users=2.5 is no whole number; .* at least 0"),
+        ({"counts": 0, "min_users": "a"}, "min_users='a' is no whole number"),
+        ({"counts": 0, "threads": 0}, "threads=0 is out of bounds; give a whole number, 1 to 256"),
+        ({"counts": 0, "beam": 0}, "beam=0 is out of bounds; give a whole number, 1 to 1,000"),
+        ({"counts": 0, "beam": -3}, "beam=-3 is out of bounds"),
+        ({"counts": 0, "beam": 10_000}, "beam=10000 is out of bounds"),
+        ({"counts": 0, "beam": True}, "beam=True is no whole number"),
+    ],
+)
+def test_arguments_are_checked_when_it_is_loaded(arguments, message, tmp_path):
+    TABLE.save(tmp_path / "counts")
+    if "counts" in arguments:
+        arguments = {**arguments, "counts": tmp_path / "counts"}
+    with pytest.raises(InputError, match=message):
+        Suggester.load(**arguments)
 
 
 @pytest.mark.parametrize("symbol", ["<s>", "<PAD>", "</s>", "<unk>", "MadeUpWord0000"])

@@ -87,6 +87,18 @@ def test_many_sessions_at_once(client_of, expected):
     assert client.post("/v1/suggest/batch", json=too_many).status_code == 422
 
 
+def test_what_has_no_word_is_no_query(client_of, expected):
+    """Answered as in Python; an explanation says which queries were read."""
+    client = client_of()
+    assert shown(client.post("/v1/suggest", json={"session": [" "]})) == []
+    assert expected.suggest([" "]) == []
+    assert client.post("/v1/suggest", json={"session": []}).status_code == 422
+    request = {"session": ["rome", " ", "paris"], "suggestion": "paris hotels"}
+    found = client.post("/v1/explain", json=request).json()
+    assert found["read"] == [0, 2]
+    assert [each["query"] for each in found["explanation"]["queries"]] == ["rome", "paris"]
+
+
 def test_numbers_must_be_json_numbers(client_of):
     """Not `true`, which is a number in Python, and not text; URL parameters are always text."""
     client = client_of()
