@@ -14,7 +14,8 @@ from mtn_preprocess.sessions import BACKWARDS, FOUND, LINES, LONG, SHORT
 from mtn_preprocess.text.text_settings import AOL
 
 FOR_TRAINING = "for training only, in valid or test"  # by their number of queries
-THRESHOLD = 8  # the vocabulary: words seen at least this often in training
+THRESHOLD = 8  # the paper's vocabulary: words seen at least this often in training
+THRESHOLDS = (2, 5, THRESHOLD)  # that people choose from, for --thresholdsrc
 
 # Section 5.1, the AOL log.
 PAPER: Dict[str, Any] = {
@@ -36,7 +37,8 @@ def account(
         is_aols: whether the log is the one of the paper
     """
     faults = {fault.text: counts[fault] for fault in FAULTS}
-    frequent = [n for n in files.words.get("train", {}).values() if n >= THRESHOLD]
+    seen = files.words.get("train", {}).values()
+    frequent = {least: sum(n >= least for n in seen) for least in THRESHOLDS}
     splits = {
         name: {
             "sessions": files.sessions[name],
@@ -69,7 +71,8 @@ def account(
             "kept": sum(files.sessions.values()),
         },
         "splits": splits,
-        "vocabulary": len(frequent),
+        "vocabulary": frequent[THRESHOLD],
+        "frequent words": {str(least): number for least, number in frequent.items()},
         **({"pairs with a past": past} if rules.past else {}),
         **({"paper": PAPER} if is_aols else {}),
     }
@@ -120,10 +123,11 @@ def _table_1(stats: Dict[str, Any]) -> List[str]:
             for row in rows[1:]:
                 row.append(f"{paper['splits'][row[0]][column]:,}")
     text = [f"{row[0]:<8}" + "".join(f"{cell:>13}" for cell in row[1:]) for row in rows]
-    words = f"words seen at least {THRESHOLD} times in training: {stats['vocabulary']:,}"
+    frequent = (f"{least} times {n:,}" for least, n in stats["frequent words"].items())
+    words = f"words seen in training at least {', '.join(frequent)}"
     shares = f"shares of sessions: {_shares(stats['splits'])}"
     if "paper" in stats:
-        words += f" (the paper's vocabulary: {paper['vocabulary']:,})"
+        words += f" (the paper's vocabulary, {THRESHOLD} times: {paper['vocabulary']:,})"
         shares += f"; the paper's: {_shares(paper['splits'])}, though it says 95 / 2.5 / 2.5"
     return [*text, words, shares]
 

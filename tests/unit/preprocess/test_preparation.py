@@ -91,6 +91,15 @@ def test_vocabulary_counts_words_of_training_seen_eight_times(tmp_path):
     assert stats["vocabulary"] == 2 + 3
 
 
+def test_words_are_counted_by_thresholds_that_people_choose_from(tmp_path, capsys):
+    """`more` and `end` occur 10 times, `0` and `1` as users twice and as days 5 times."""
+    stats = statistics(run(tmp_path, many_sessions(5, 2), *TRAIN_ONLY))
+    assert stats["frequent words"] == {"2": 2 + 2 + 3, "5": 2 + 2, "8": 2}
+    assert "words seen in training at least 2 times 7, 5 times 4, 8 times 2\n" in (
+        capsys.readouterr().out
+    )
+
+
 def test_the_printed_table_has_every_count(tmp_path, capsys):
     folder = run(tmp_path, GOLDEN, *TRAIN_ONLY)
     printed = capsys.readouterr().out
