@@ -4,7 +4,7 @@ import os
 import sys
 from contextlib import contextmanager
 from io import UnsupportedOperation
-from typing import Iterator, Optional, TextIO
+from typing import Iterable, Iterator, Optional, TextIO
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.result_file import DISK_FULL
@@ -62,6 +62,23 @@ def standard_input(errors: str = "strict") -> TextIO:
     except OSError as error:  # a folder
         reason = f"standard input cannot be read ({error.strerror})"
         raise InputError(reason, "give it a file or a pipe", "-") from None
+
+
+def utf8_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Refuse a line that is not UTF-8, with its number; the lines before it are answered.
+
+    Args:
+        lines: of `standard_input(errors="surrogateescape")`
+    """
+    for number, line in enumerate(lines, 1):
+        try:
+            line.encode("utf-8")
+        except UnicodeEncodeError as error:
+            before = line[: error.start].encode("utf-8")
+            reason = f"not UTF-8 at byte {len(before) + 1} of the line"
+            remedy = "convert it, for example with `iconv -f latin1 -t utf-8`"
+            raise InputError(reason, remedy, "-", number) from None
+        yield line
 
 
 def _descriptor(stream: TextIO) -> Optional[int]:

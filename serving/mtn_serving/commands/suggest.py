@@ -10,7 +10,11 @@ from mtn_preprocess.commands.interrupts import interruptible
 from mtn_preprocess.commands.notes import notes_of
 from mtn_preprocess.commands.parser import CommandParser
 from mtn_preprocess.commands.time_left import TimeLeft
-from mtn_preprocess.files.standard_streams import standard_input, standard_output
+from mtn_preprocess.files.standard_streams import (
+    standard_input,
+    standard_output,
+    utf8_lines,
+)
 
 from ..request import as_line, has_query
 from ..suggester import Suggester
@@ -87,9 +91,9 @@ def answer_in_json(suggester: Suggester, lines: Iterable[str], nbest: int, out: 
 
 
 def typed_lines() -> Iterator[str]:
-    """The lines of standard input."""
+    """The lines of standard input; one that is not UTF-8 is refused when it is read."""
     with standard_input(errors="surrogateescape") as lines:
-        yield from lines
+        yield from utf8_lines(lines)
 
 
 @interruptible

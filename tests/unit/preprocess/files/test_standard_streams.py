@@ -11,7 +11,7 @@ from scoring_logs import Answer, write_text
 from mtn_preprocess import log_to_sessions
 from mtn_preprocess.commands import check_text, user_dir
 from mtn_preprocess.errors import InputError
-from mtn_preprocess.files.standard_streams import standard_output
+from mtn_preprocess.files.standard_streams import standard_output, utf8_lines
 from mtn_sample_log import cli as sample_log
 from mtn_serving.commands import suggest, yardstick
 
@@ -89,6 +89,13 @@ def test_no_input(tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"^-: standard input cannot be read \(Is a directory\); "):
         list(suggest.typed_lines())
     os.close(descriptor)
+
+
+def test_lines_that_are_not_utf8():
+    lines = utf8_lines(["café 😀\n", "kü\udce9\n"])
+    assert next(lines) == "café 😀\n"
+    with pytest.raises(InputError, match=r"^-:2: not UTF-8 at byte 4 of the line; convert it, for"):
+        next(lines)
 
 
 def test_messages_never_split_a_line_of_output(capfd):
