@@ -3,7 +3,7 @@
 import argparse
 import json
 from pathlib import Path
-from typing import List, Optional, Sequence
+from typing import List, Optional, Sequence, Tuple
 
 from mtn_preprocess.commands.interrupts import interruptible
 from mtn_preprocess.commands.notes import notes_of
@@ -43,6 +43,16 @@ def verify(folder: str) -> List[str]:
     return [f"{folder}: version {bundle.version}, all {len(bundle.manifest['files'])} files whole"]
 
 
+def short_names(old: str, new: str) -> Tuple[str, str]:
+    """The last folders of two paths, with as many folders before them as tell them apart."""
+    parts = [Path(each).parts for each in (old, new)]
+    for length in range(1, max(map(len, parts)) + 1):
+        names = [Path(*each[-length:]).as_posix() for each in parts]
+        if names[0] != names[1]:
+            return names[0], names[1]
+    return old, new
+
+
 def compare_bundles(old: str, new: str, test: str) -> List[str]:
     """The figures of both on a text, and their difference with interval and p."""
     with needed_for("comparing", "pip install 'sacrebleu>=2.0'"):
@@ -55,7 +65,7 @@ def compare_bundles(old: str, new: str, test: str) -> List[str]:
     lines = [
         f"{len(scored[0].rows):,} pairs of {test}; intervals of {CONFIDENCE} %, drawn by {unit}",
         "",
-        f"| figure | {Path(old).name} | {Path(new).name} | difference | interval | p |",
+        f"| figure | {' | '.join(short_names(old, new))} | difference | interval | p |",
         "|---|---|---|---|---|---|",
     ]
     for each in differences:

@@ -20,6 +20,7 @@ from mtn_serving.bundle.same_log import known_words
 from mtn_serving.bundle.samples import samples_of
 from mtn_serving.bundle.trained_on import prepared_text, training_pairs
 from mtn_serving.commands.bundle import main as bundle_command
+from mtn_serving.commands.bundle import short_names
 from mtn_serving.commands.bundle_scores import losses
 from mtn_serving.commands.export import main as export
 from mtn_serving.commands.export import say_order, say_what_is_odd
@@ -357,6 +358,20 @@ def test_two_bundles_are_compared(made, bundle, tmp_path, capsys):
     assert "3 pairs of" in printed and "drawn by pairs" in printed
     assert "| exact | 66.67 | 66.67 | +0.00 |" in printed  # `b` is first now
     assert "| hit@10 | 100.00 | 66.67 | -33.33 |" in printed
+
+
+@pytest.mark.parametrize(
+    "paths, names",
+    [
+        (("old", "new"), ("old", "new")),
+        (("46/bundle", "47/bundle/"), ("46/bundle", "47/bundle")),
+        (("/a/x/bundle", "/b/x/bundle"), ("a/x/bundle", "b/x/bundle")),
+        (("bundle", "new/bundle"), ("bundle", "new/bundle")),
+        (("bundle", "bundle"), ("bundle", "bundle")),
+    ],
+)
+def test_columns_are_told_apart(paths, names):
+    assert short_names(*paths) == names
 
 
 def test_show_and_verify(made, capsys):
