@@ -34,6 +34,7 @@ from .personal_pairs import PersonalPairs
 from .suggester_flags import add_suggester_flags, say_held_back, suggester_of
 
 FIGURES = ("exact", "hit@3", f"hit@{AT}", f"mrr@{AT}")
+MIN_PAIRS = 1000  # below, what a source brings is mostly chance
 KNOWN, STRANGERS = "with their past", "as strangers"
 
 _say = notes_of("mtn-fit-ranker")
@@ -134,7 +135,7 @@ def report(
     for system, figures in found.items():
         lines.append(f"{system:20}" + "".join(f"{figures[figure]:9.2f}" for figure in FIGURES))
     mrr = {source: found[f"… without {source}"][f"mrr@{AT}"] for source in parts}
-    return [*lines, *what_paid(found["ranker"][f"mrr@{AT}"], mrr)]
+    return [*lines, *what_paid(found["ranker"][f"mrr@{AT}"], mrr, len(pairs))]
 
 
 def _brings_any(fitted: Fitted, source: str, pairs: Sequence[int]) -> bool:
@@ -144,15 +145,18 @@ def _brings_any(fitted: Fitted, source: str, pairs: Sequence[int]) -> bool:
     return any(getattr(each, field) is not None for pair in of_group for each in pair)
 
 
-def what_paid(whole: float, without: Dict[str, float]) -> List[str]:
+def what_paid(whole: float, without: Dict[str, float], pairs: int) -> List[str]:
     """A sentence about which sources helped, if there are several.
 
     Args:
         whole: MRR with all sources
         without: MRR without each source
+        pairs: number of pairs behind these figures
     """
     if not without:
         return []
+    if pairs < MIN_PAIRS:
+        return [f"Too few pairs to judge sources: {pairs:,} of {MIN_PAIRS:,}."]
     useless = [source for source, rest in without.items() if round(whole - rest, 2) <= 0]
     if not useless:
         return [f"Every source paid: without any of them, mrr@{AT} is lower."]

@@ -267,7 +267,8 @@ def test_uninformative_scores_give_equal_probabilities(scores):
 # --- the report -----------------------------------------------------------------------------------
 
 
-def test_the_report_has_scores_without_each_source(fitted):
+def test_the_report_has_scores_without_each_source(fitted, monkeypatch):
+    monkeypatch.setattr(command, "MIN_PAIRS", 400)
     lines = report(fitted, "as strangers", range(400), NEXT)
     found = {line[:20].strip(): line[20:].split() for line in lines[1:-1]}
     assert lines[0].split() == ["as", "strangers", "exact", "hit@3", "hit@10", "mrr@10"]
@@ -279,7 +280,8 @@ def test_the_report_has_scores_without_each_source(fitted):
     assert lines[-1] == "Every source paid: without any of them, mrr@10 is lower."
 
 
-def test_a_report_on_a_group_of_pairs(fitted):
+def test_a_report_on_a_group_of_pairs(fitted, monkeypatch):
+    monkeypatch.setattr(command, "MIN_PAIRS", 100)
     lines = report(fitted, "some", range(300, 400), NEXT[300:])
     found = {line[:20].strip(): line[20:].split() for line in lines[1:-1]}
     assert found["… without edits"][0] == "0.00" and found["… without counts"][0] == "100.00"
@@ -298,9 +300,14 @@ def test_a_report_on_a_group_of_pairs(fitted):
     ],
 )
 def test_which_sources_did_not_pay(without, sentence):
-    found = what_paid(10.0, without)
+    found = what_paid(10.0, without, 1000)
     assert [line[: len(start)] for line, start in zip(found, sentence)] == sentence
     assert len(found) == len(sentence)
+
+
+def test_few_pairs_judge_no_source():
+    (found,) = what_paid(10.0, {"beam": 10.1, "counts": 5.0}, 999)
+    assert found == "Too few pairs to judge sources: 999 of 1,000."
 
 
 # --- errors ---------------------------------------------------------------------------------------
