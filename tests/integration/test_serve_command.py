@@ -118,6 +118,14 @@ def test_files_that_are_changed_in_place(tmp_path, table, change):
         assert server.said().count("changed in place") == 1 and server.end() == 0
 
 
+def test_a_search_without_its_terms(table):
+    done = run(f"{SERVE} {table} --search-url https://shop.example/search", status=1)
+    assert done.stderr.splitlines()[-1] == (
+        "--search-url https://shop.example/search: no {searchTerms} in it; write it where the "
+        "query belongs: https://example.org/search?q={searchTerms}"
+    )
+
+
 def test_a_port_that_is_taken(tmp_path, table):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

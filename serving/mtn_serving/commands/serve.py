@@ -15,6 +15,7 @@ from mtn_preprocess.errors import InputError
 from ..service.settings import Settings
 
 KEY_VARIABLE = "MTN_API_KEY"
+SEARCH_TERMS = "{searchTerms}"  # of OpenSearch
 _MAX_PORT = 65535
 
 _say = notes_of("mtn-serve")
@@ -55,7 +56,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         cached=args.cache,
         api_key=os.environ.get(KEY_VARIABLE) or None,
         origins=tuple(args.origin),
-        search_url=args.search_url,
+        search_url=_template(args.search_url),
         events=args.events,
         keep_days=args.keep_days,
     )
@@ -148,6 +149,14 @@ def _add_experiment(add: Callable) -> None:
         metavar="N",
         help="delete event files after N days (default: %(default)s)",
     )
+
+
+def _template(text: Optional[str]) -> Optional[str]:
+    """Browsers write the query in the place of SEARCH_TERMS; without it, all searches are equal."""
+    if text is not None and SEARCH_TERMS not in text:
+        remedy = f"write it where the query belongs: https://example.org/search?q={SEARCH_TERMS}"
+        raise InputError(f"no {SEARCH_TERMS} in it", remedy, f"--search-url {text}")
+    return text
 
 
 def _share(text: str) -> float:
