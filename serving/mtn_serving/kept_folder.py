@@ -108,6 +108,12 @@ def read_header(folder: Path, kind: Kind) -> Dict[str, Any]:
     return header
 
 
+def kind_in(folder: Path) -> Optional[str]:
+    """Of what kind a folder says it is; None where it does not say."""
+    kind = (_parse_header(Path(folder)) or {}).get("kind")
+    return kind if isinstance(kind, str) else None
+
+
 def _parse_header(folder: Path) -> Optional[Dict[str, Any]]:
     """The header; None if it is damaged or missing."""
     try:

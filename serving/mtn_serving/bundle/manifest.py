@@ -7,11 +7,17 @@ from typing import Any, Callable, Dict, List
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.files.json_file import read_json
 
-from ..kept_folder import checksum_of, content_checksum
+from ..kept_folder import checksum_of, content_checksum, kind_in
 
 NAME = "manifest.json"
 KIND = "bundle"
 FORMAT = 1
+# By the kind of their folders: what they are, and the flag they are given by.
+KINDS_OF_PARTS = {
+    "next queries": ("a table of counts", "--counts"),
+    "ranker": ("a ranker", "--ranker"),
+    "completion ranker": ("a ranker of completions", "--completion-ranker"),
+}
 _EXPORT = "run mtn-export again"
 
 Manifest = Dict[str, Any]
@@ -34,6 +40,7 @@ def write_manifest(folder: Path, facts: Dict[str, Any]) -> Manifest:
 def read_manifest(folder: Path) -> Manifest:
     path = folder / NAME
     if not path.is_file():
+        _refuse_other_kinds(folder)
         raise InputError(f"no bundle: it has no {NAME}", "give a folder of mtn-export", folder)
     manifest = read_json(path, _EXPORT)
     if not isinstance(manifest, dict) or manifest.get("kind") != KIND:
@@ -46,6 +53,14 @@ def read_manifest(folder: Path) -> Manifest:
     if manifest.get("sha256") != content_checksum(content):
         raise InputError("damaged (its checksum is another)", _EXPORT, path)
     return manifest
+
+
+def _refuse_other_kinds(folder: Path) -> None:
+    """What is no bundle, but a part of one, says where it belongs."""
+    kind = kind_in(folder)
+    if kind in KINDS_OF_PARTS:
+        what, flag = KINDS_OF_PARTS[kind]
+        raise InputError(f"no bundle, but {what}", f"pass it as {flag}", folder)
 
 
 def check_files(folder: Path, manifest: Manifest, read_all: Callable[[str], bool]) -> None:

@@ -96,7 +96,7 @@ def suggester_of(
     bundle: replaces model, counts and ranker
     """
     if args.model is None and args.counts is None and bundle is None:
-        parser.error("nothing to suggest from: give --model and --data, or --counts, or all")
+        parser.error("nothing to suggest from: give --bundle, --counts, or --model and --data")
     # fairseq logs what it loads; that is of no interest here.
     logging.getLogger("fairseq").setLevel(logging.WARNING)
     suggester = Suggester.load(

@@ -29,6 +29,7 @@ from .limits import RETRY_AFTER, TOO_MANY, BoundedBodies, Guard, RefuseWhenFull
 from .service import Service
 from .settings import Settings
 
+_JSON = "application/json"
 PAGE = Path(__file__).parents[1] / "page"
 
 
@@ -54,8 +55,9 @@ async def check_admin(request: Request) -> None:
         raise HTTPException(403, "allowed only from this machine, or with the API key")
 
 
+Responses = Dict[Union[int, str], Dict[str, Any]]  # by status, as OpenAPI has them
 TheService = Annotated[Service, Depends(the_service)]
-_ERRORS: Dict[Union[int, str], Dict[str, Any]] = {
+_ERRORS: Responses = {
     401: {"model": schemas.Problem, "description": "No valid API key"},
     408: {"model": schemas.Problem, "description": "The request took too long"},
     413: {"model": schemas.Problem, "description": "The request is too long"},
@@ -176,9 +178,7 @@ def _since(started: float) -> float:
 
 def _json(answered: Any, status: int = 200) -> Response:
     """A response without FastAPI's validation: pydantic has validated the answer already."""
-    return Response(
-        answered.model_dump_json(), status, {"Cache-Control": "no-store"}, "application/json"
-    )
+    return Response(answered.model_dump_json(), status, {"Cache-Control": "no-store"}, _JSON)
 
 
 # --- browsers ------------------------------------------------------------------------------------
@@ -219,7 +219,13 @@ async def events(body: schemas.EventsRequest, service: TheService) -> Response:
 # --- operation -----------------------------------------------------------------------------------
 
 
-@public.get("/healthz", response_model=schemas.Health)
+_STUCK: Responses = {503: {"model": schemas.Health, "description": "Stuck: restart it"}}
+_NOT_READY: Responses = {
+    503: {"model": schemas.Ready, "description": "Not ready: send it no requests"}
+}
+
+
+@public.get("/healthz", response_model=schemas.Health, responses=_STUCK)
 async def healthz(service: TheService) -> Response:
     """503 if a batch has been running for so long that only a restart helps."""
     if service.answering.is_stuck():
@@ -227,8 +233,10 @@ async def healthz(service: TheService) -> Response:
     return _json(schemas.Health(status="ok"))
 
 
-@public.get("/readyz", response_model=schemas.Ready)
+@public.get("/readyz", response_model=schemas.Ready, responses=_NOT_READY)
 async def readyz(service: TheService) -> Response:
+    """Whether requests are answered, and by which bundles. 503 while the service is ending, and
+    where files of a bundle were changed in place."""
     names = [_name(each) for each in service.bundles.served.values()]
     if service.ending:
         return _json(schemas.Ready(status="ending", bundles=names), 503)
@@ -239,6 +247,7 @@ async def readyz(service: TheService) -> Response:
 
 @public.get("/metrics", response_class=PlainTextResponse)
 async def metrics(service: TheService) -> Response:
+    """Counters and histograms in the text format of Prometheus."""
     return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
 
@@ -318,7 +327,15 @@ async def _invalid(request: Request, error: Exception) -> Response:
     """Answer 422 without the input itself, which FastAPI would send back, however long."""
     assert isinstance(error, RequestValidationError)
     found = [{key: each[key] for key in ("loc", "msg", "type")} for each in error.errors()[:20]]
+    for each in found:
+        if tuple(each["loc"]) == ("body",) and not _is_json(request):
+            each["msg"] += f"; send Content-Type: {_JSON}"
     return JSONResponse({"detail": found}, 422)
+
+
+def _is_json(request: Request) -> bool:
+    """Without it, FastAPI takes a body for text."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == _JSON
 
 
 async def _bad_input(request: Request, error: Exception) -> Response:

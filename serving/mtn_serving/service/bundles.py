@@ -12,7 +12,8 @@ from mtn_preprocess.errors import InputError
 
 from ..bundle.folder import COUNTS, MODEL
 from ..bundle.samples import Sample, samples_of
-from ..kept_folder import HEADER
+from ..kept_folder import HEADER, kind_in
+from ..next_queries import KIND as TABLE
 from ..suggester import Suggester
 from .held_files import FilesChanged, HeldFiles
 from .schemas import Arm
@@ -114,6 +115,7 @@ def _load(arm: Arm, folder: Path, settings: Settings) -> ServedBundle:
     if (folder / MANIFEST).is_file():
         suggester = Suggester.load(folder, block_list=settings.block_list, verify=True)
     else:  # a table of counts alone
+        _check_table(folder)
         suggester = Suggester.load(counts=folder, block_list=settings.block_list, verify=True)
     held.check_names()
     if suggester.bundle is not None and settings.block_list is None:
@@ -124,6 +126,13 @@ def _load(arm: Arm, folder: Path, settings: Settings) -> ServedBundle:
     lines = [] if suggester.bundle is None else suggester.bundle.sample_lines()
     samples = samples_of(lines, suggester.pipeline)
     return ServedBundle(arm, version, suggester, counts, Cache(settings.cached), held, samples)
+
+
+def _check_table(folder: Path) -> None:
+    kind = kind_in(folder)
+    if kind is not None and kind != TABLE.name:
+        what = f"of kind {kind!r}, which cannot be served alone"
+        raise InputError(what, "give a folder of mtn-export or mtn-count-next", folder)
 
 
 def _checksum_files(folder: Path) -> List[Path]:

@@ -16,6 +16,7 @@ from test_next_queries import flip, table_of
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.text_settings import TextSettings, write_settings
 from mtn_serving.bundle.folder import Bundle
+from mtn_serving.bundle.manifest import KINDS_OF_PARTS
 from mtn_serving.bundle.same_log import known_words
 from mtn_serving.bundle.samples import samples_of
 from mtn_serving.bundle.trained_on import prepared_text, training_pairs
@@ -24,9 +25,11 @@ from mtn_serving.commands.bundle import short_names
 from mtn_serving.commands.bundle_scores import losses
 from mtn_serving.commands.export import main as export
 from mtn_serving.commands.export import say_order, say_what_is_odd
+from mtn_serving.completion.ranker import CompletionRanker
 from mtn_serving.conditions import conditions_of
 from mtn_serving.display_rules import DEFAULT
 from mtn_serving.engine import Scores
+from mtn_serving.next_queries import KIND as COUNTS
 from mtn_serving.ranker import Ranker
 from mtn_serving.suggester import Suggester
 
@@ -156,6 +159,27 @@ def test_a_folder_without_a_bundle(tmp_path):
     refused("no bundle: it has no manifest.json", lambda: Suggester.load(tmp_path))
     refused("a bundle has a model, counts and rankers of its own; give the bundle alone",
             lambda: Suggester.load(tmp_path, counts=tmp_path))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "kind, message",
+    [
+        ("next queries", "no bundle, but a table of counts; pass it as --counts"),
+        ("ranker", "no bundle, but a ranker; pass it as --ranker"),
+        ("completion ranker", "a ranker of completions; pass it as --completion-ranker"),
+        ("recipes", "no bundle: it has no manifest.json"),
+        (["ranker"], "no bundle: it has no manifest.json"),
+    ],
+)
+def test_a_part_of_a_bundle_says_where_it_belongs(kind, message, tmp_path):
+    (tmp_path / "header.json").write_text(json.dumps({"kind": kind}))
+    refused(message, lambda: Suggester.load(tmp_path))
+
+
+def test_kinds_of_parts():
+    assert KINDS_OF_PARTS.keys() == {
+        each.name for each in (COUNTS, Ranker.kind, CompletionRanker.kind)
+    }
 
 
 # --- parts that do not fit together ---------------------------------------------------------------

@@ -51,6 +51,18 @@ def test_invalid_bodies(client_of, body):
         assert "detail" in answer.json() and len(answer.content) < 10_000
 
 
+def test_a_body_that_does_not_say_it_is_json(client_of):
+    client = client_of()
+    body, said = b'{"session": ["paris"]}', "; send Content-Type: application/json"
+    for headers in ({}, {"Content-Type": "application/x-www-form-urlencoded"}):
+        answer = client.post("/v1/suggest", content=body, headers=headers)
+        assert answer.status_code == 422 and answer.json()["detail"][0]["msg"].endswith(said)
+    for kind in ("application/json", "Application/JSON; charset=utf-8"):
+        headers = {"Content-Type": kind}
+        assert client.post("/v1/suggest", content=body, headers=headers).status_code == 200
+        assert said not in client.post("/v1/suggest", content=b"[]", headers=headers).text
+
+
 @pytest.mark.parametrize(
     "request_, field",
     [

@@ -93,6 +93,13 @@ def test_a_bad_bundle_is_refused_and_the_old_one_stays(client_of, tmp_path, faul
         create_app(Settings(folder))
 
 
+def test_a_part_that_cannot_be_served_alone(tmp_path):
+    (tmp_path / "header.json").write_text('{"kind": "ranker"}')
+    message = "'ranker', which cannot be served alone; give a folder of mtn-export or"
+    with pytest.raises(InputError, match=message):
+        create_app(Settings(tmp_path))
+
+
 def test_a_defect_while_loading_is_refused_too(client_of, monkeypatch):
     client = client_of()
     before = answer(client)

@@ -218,6 +218,10 @@ def test_pages_are_strict(client_of):
 def test_the_api_page_has_every_route_and_no_script(client_of):
     client = client_of()
     page = client.get("/docs").text
+    for path, methods in client.get("/openapi.json").json()["paths"].items():
+        for facts in methods.values():
+            assert facts["description"], path
+            assert "503" in facts["responses"] or path in ("/metrics", "/admin/reload")
     for path in client.get("/openapi.json").json()["paths"]:
         assert f" {path}</code>" in page
     assert "<script" not in page and "http" not in page.replace("https://", "")
