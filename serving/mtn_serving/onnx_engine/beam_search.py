@@ -15,9 +15,9 @@ from .model_files import Feed
 from .typed_start import Continuations, Start
 from .vocabulary import END, PAD, Vocabulary
 
-_MORE = 3  # extra words per node, because </s>, <pad> and <unk> may be among the best
+_EXTRA_WORDS = 3  # extra words per node, because </s>, <pad> and <unk> may be among the best
 _IS_WORD = np.array([True, False, False, False, True])  # by index; the last for all larger ones
-_MANY = 256  # up to this many scores, a full sort is faster than a partial one
+_MAX_FULL_SORT = 256  # up to this many scores, a full sort is faster than a partial one
 
 
 class Hypothesis(NamedTuple):
@@ -57,11 +57,11 @@ def search(
         if typed is not None:
             wanted = np.concatenate([wanted, typed.columns()], 2)
         step = decoder.step(
-            encoded, words[:, :, -1], given + added, bias, past, 2 * beam + _MORE, wanted
+            encoded, words[:, :, -1], given + added, bias, past, 2 * beam + _EXTRA_WORDS, wanted
         )
         if added:
             ended = so_far + step.wanted[:, :, 0]
-            found.add(live, words, ended if typed is None else typed.only_whole(ended))
+            found.add(live, words, ended if typed is None else typed.only_complete(ended))
         if added == max_words:
             break
 
@@ -72,18 +72,18 @@ def search(
         so_far, word = total.take(place), columns.take(place)
         row = place // columns.shape[2]  # among the rows of all sessions
         seen, words = _rows(bias, row), np.concatenate([_rows(words, row), word[:, :, None]], 2)
-        past, typed = step.past, typed and typed.behind(row % shape[1], word)
+        past, typed = step.past, typed and typed.after(row % shape[1], word)
 
-        going_on = np.flatnonzero(so_far[:, 0] > found.least_wanted(live))
-        if not len(going_on):
+        unfinished = np.flatnonzero(so_far[:, 0] > found.least_needed(live))
+        if not len(unfinished):
             break
-        if len(going_on) < len(live):
+        if len(unfinished) < len(live):
             live, given, seen, words, so_far = (
-                part[going_on] for part in (live, given, seen, words, so_far)
+                part[unfinished] for part in (live, given, seen, words, so_far)
             )
-            encoded = encoded.only(going_on)
-            past = {name: array[going_on] for name, array in past.items()}
-            typed = typed and typed.only(going_on)
+            encoded = encoded.only(unfinished)
+            past = {name: array[unfinished] for name, array in past.items()}
+            typed = typed and typed.only(unfinished)
     return found.ranked()
 
 
@@ -151,7 +151,7 @@ def _continuations(
 
 def _largest(scores: np.ndarray, count: int) -> np.ndarray:
     """(B, S) -> (B, count): the positions of the largest scores, in order"""
-    if max(count, _MANY) < scores.shape[1]:
+    if max(count, _MAX_FULL_SORT) < scores.shape[1]:
         row = np.arange(len(scores))[:, None]
         places = scores.argpartition(-count, 1)[:, -count:]
         return places[row, (-scores[row, places]).argsort(1)]
@@ -178,7 +178,7 @@ class _Typed(NamedTuple):
         """(B, R): whether a rest is left"""
         return np.array([[bool(rest) for rest in rests] for rests in self.rests])
 
-    def only_whole(self, scores: np.ndarray) -> np.ndarray:
+    def only_complete(self, scores: np.ndarray) -> np.ndarray:
         """(B, R): scores, -inf for hypotheses that cannot end because a rest is left"""
         return np.where(self.is_open, -np.inf, scores)
 
@@ -197,12 +197,12 @@ class _Typed(NamedTuple):
     def only(self, kept: np.ndarray) -> "_Typed":
         return _Typed([self.rests[each] for each in kept], [self.follow[each] for each in kept])
 
-    def behind(self, row: np.ndarray, word: np.ndarray) -> Optional["_Typed"]:
+    def after(self, row: np.ndarray, word: np.ndarray) -> Optional["_Typed"]:
         """The rests after each hypothesis continued a row (B, beam) by a word; None if none is
         left."""
         rests = [
             [
-                follow.rest_behind(rests[before], column) if rests[before] else ""
+                follow.rest_after(rests[before], column) if rests[before] else ""
                 for before, column in zip(rows, words)
             ]
             for rests, follow, rows, words in zip(
@@ -227,14 +227,14 @@ class _Ended:
         both.sort(1)
         self.likeliest[live] = both[:, -self.beam :]
 
-    def least_wanted(self, live: np.ndarray) -> np.ndarray:
+    def least_needed(self, live: np.ndarray) -> np.ndarray:
         """(B,): less likely hypotheses are not needed"""
         return self.likeliest[live, 0]
 
     def ranked(self) -> List[List[Hypothesis]]:
         found: List[List[Hypothesis]] = [[] for _ in self.starts]
         for live, words, likelihood in self.steps:
-            wanted = (likelihood >= self.least_wanted(live)[:, None]) & (likelihood > -np.inf)
+            wanted = (likelihood >= self.least_needed(live)[:, None]) & (likelihood > -np.inf)
             for place, row in zip(*(each.tolist() for each in wanted.nonzero())):
                 number = live[place]
                 columns = (*self.starts[number].columns, *words[place, row, 1:].tolist())

@@ -60,6 +60,6 @@ class Continuations(NamedTuple):
             self.vocabulary.pieces is not None and rest.startswith(shown)
         )
 
-    def rest_behind(self, rest: str, column: int) -> str:
+    def rest_after(self, rest: str, column: int) -> str:
         (word,) = self.source.words_of([column], self.vocabulary)
         return rest[len(self.vocabulary.shown(word)) :]
