@@ -1,8 +1,7 @@
-"""The door to a trained model: what suggesting needs of it, whoever runs it.
+"""The interface of a trained model.
 
-`torch_engine` is the plugin itself: any checkpoint of any architecture. `onnx_engine` runs what
-`export` makes of `mtn` and `transformer_session`, without torch and fairseq; it also completes what
-is being typed.
+`torch_engine` runs the plugin: any checkpoint of any architecture. `onnx_engine` runs exported
+models (`mtn`, `transformer_session`) without torch and fairseq; it can also complete a prefix.
 """
 
 from pathlib import Path
@@ -12,46 +11,47 @@ import numpy as np
 
 from mtn_preprocess.text.text_settings import TextSettings
 
-Sources = Any  # sessions as an engine reads them; made once for the beam and the scores
+Sources = Any  # sessions in an engine's own form; made once for beam and scores
 
 
 class HistorySize(NamedTuple):
     """How much of a history a model reads."""
 
-    sessions: int  # 0 for a model that reads the session in progress only
-    queries: int  # of each session
+    sessions: int  # 0 for a model that reads only the session in progress
+    queries: int  # per session
 
 
 class Hypotheses(NamedTuple):
-    """What a beam search found for one session."""
+    """The result of a beam search for one session."""
 
     texts: List[str]  # best first
-    known: Any = None  # how likely they are, as the engine has it; None for one that forgets it
+    known: Any = None  # their scores in the engine's own form; None if not kept
 
 
 class Scores(NamedTuple):
-    """Of the candidates of one session."""
+    """The scores of one session's candidates."""
 
-    log_probability: np.ndarray  # of the whole text, its end counted
-    tokens: np.ndarray  # as many, its end counted
-    unknown: np.ndarray  # of these, how many the model does not know
+    log_probability: np.ndarray  # of the whole text, including </s>
+    tokens: np.ndarray  # number of tokens, including </s>
+    unknown: np.ndarray  # number of unknown tokens
 
 
 class Engine(Protocol):
-    text_settings: Optional[TextSettings]  # of the text that it was trained on, if known
-    settings_file: Path  # that has them, for messages
-    history_size: HistorySize  # what it reads of earlier sessions
-    """Several threads may ask it at once."""
+    """A trained model. Thread-safe."""
+
+    text_settings: Optional[TextSettings]  # of the training text, if known
+    settings_file: Path  # the file of `text_settings`, for messages
+    history_size: HistorySize  # how much of a history it reads
 
     def sources(self, sessions: Sequence[str]) -> Sources:
-        """A batch of sessions as prepared text has them, with the history it reads in front."""
+        """A batch of sessions, lines of prepared text with the history first."""
 
     def longer(self, session: str, shorter: Sources) -> Sources:
-        """As `sources` of one session, which grew from the only one of `shorter`: what was encoded
-        then may be taken over."""
+        """The same as `sources` of one session that grew from the only session of `shorter`; an
+        engine may reuse its codes."""
 
     def beam_search(self, beam: int) -> Callable[[Sources], List[Hypotheses]]:
-        """A function: the hypotheses of each session of a batch."""
+        """A function: batch -> the hypotheses of each session."""
 
     def scores(
         self,
@@ -59,9 +59,9 @@ class Engine(Protocol):
         candidates: Sequence[Sequence[str]],
         beams: Sequence[Hypotheses] = (),
     ) -> List[Scores]:
-        """How likely the model finds each candidate of each session.
+        """Log-probabilities of the candidates of each session.
 
         Args:
-            beams: what this engine's own search found for the same sessions, which need not be
-                computed again; none where it did not search
+            beams: hypotheses of this engine for the same sessions, which need not be scored again;
+                empty if there was no search
         """

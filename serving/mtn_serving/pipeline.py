@@ -1,4 +1,4 @@
-"""From sessions to lists, with parts that fit together: requests, candidates, features, order."""
+"""Turn sessions into lists: requests, candidates, features, ranking."""
 
 from pathlib import Path
 from typing import Callable, Counter, Iterator, List, NamedTuple, Optional, Sequence, TypeVar
@@ -25,33 +25,33 @@ from .request import Request, read_request
 from .session_checks import Histories, Session, check_histories, check_sessions, may_be_wordless
 from .shown_candidates import gather_shown
 
-IN_TURN = "in turn"  # one source after the other
+IN_TURN = "in turn"  # the rule of lists without a ranker: one source after the other
 
-_BATCH_SIZE = 32  # sessions in one batch
+_BATCH_SIZE = 32  # sessions per batch
 
 Item = TypeVar("Item")
 
 
 class Suggestion(NamedTuple):
-    text: str  # to be shown: as most people typed it, where that is known
-    score: float  # falls among the suggestions of one rule; of a ranker, a probability
+    text: str  # to show: as most people typed it, if known
+    score: float  # descending within a rule; with a ranker, a probability
     source: str  # see `candidates.SOURCES`
-    rule: str  # of its place: of `list_rules.RULES`, or IN_TURN without a ranker
-    query: str  # as prepared text has it: what is scored
+    rule: str  # one of `list_rules.RULES`, or IN_TURN without a ranker
+    query: str  # as in prepared text: this is scored
 
 
 class Described(NamedTuple):
-    """The candidates of one session, with what is known of them."""
+    """The candidates of one session with their features."""
 
     candidates: List[Candidate]
     features: np.ndarray  # (candidates, features.NAMES)
 
 
 class Pipeline:
-    """Never changed once it is built, so several threads may use it. Arguments as of `Suggester`.
+    """The parts of a suggester. Immutable, so thread-safe. Arguments as for `Suggester`.
 
     Raises:
-        InputError: the parts do not belong together
+        InputError: the parts do not fit together
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Pipeline:
         fitted = None if ranker is None else ranker.conditions
         self.conditions = conditions_of(*at_hand, fitted, text)
         if completion_ranker is not None:
-            conditions_of(*at_hand, completion_ranker.conditions, text)  # refused if others
+            conditions_of(*at_hand, completion_ranker.conditions, text)  # refuses other conditions
         self.sources = self.conditions.sources
         self.display = DisplayFilter(rules, table, text)
         self.model_reads = HistorySize(0, 0) if trained is None else trained.history_size
@@ -90,7 +90,7 @@ class Pipeline:
             self.beam = trained.beam_search(self.conditions.beam)
 
     def check_text(self, prefix: str) -> None:
-        """Refuse prepared text, named as `text/valid`, that was prepared with other settings."""
+        """Refuse text, such as `text/valid`, that was prepared with other settings."""
         folder = Path(prefix).parent
         agreed_settings([*self._texts, (folder / SETTINGS, read_settings(folder))])
 
@@ -101,7 +101,7 @@ class Pipeline:
         histories: Histories = None,
         held_back: Optional[Counter[str]] = None,
     ) -> List[List[Suggestion]]:
-        """The best `n` for each session, as `Suggester.suggest_many` has them."""
+        """The best `n` for each session; see `Suggester.suggest_many`."""
         requests = self.requests(sessions, histories, may_be_wordless)
         asked = [place for place, request in enumerate(requests) if request.session]
         found: List[List[Suggestion]] = [[] for _ in requests]
@@ -119,10 +119,10 @@ class Pipeline:
         sources: Optional[Sources],
         held_back: Optional[Counter[str]] = None,
     ) -> List[List[Suggestion]]:
-        """All for each request of one batch, best first, as prepared text has them.
+        """All suggestions for each request of one batch, best first, as in prepared text.
 
         Args:
-            sources: of `sources_of`; None where the model is asked nothing
+            sources: from `sources_of`; None if the model is not used
         """
         if self.ranker is None:
             pasts, beams = list(map(self.past, requests)), self._beams(requests, sources)
@@ -149,7 +149,7 @@ class Pipeline:
     def described(
         self, requests: Sequence[Request], held_back: Optional[Counter[str]] = None
     ) -> List[Described]:
-        """The candidates of one batch that may be shown, with their features."""
+        """The candidates of one batch that may be shown, with features."""
         return self._described(requests, self.sources_of(requests), held_back)
 
     def _described(
@@ -173,7 +173,8 @@ class Pipeline:
         ]
 
     def shown(self, suggestion: Suggestion, session: Session) -> Suggestion:
-        """As people typed it; else for typed queries as it would be typed, for a line as in it."""
+        """The suggestion as people typed it, if known; otherwise unescaped, unless the session is a
+        line of prepared text."""
         text = self.display.form(suggestion.query)
         if text is None and not isinstance(session, str):
             text = decode_query(suggestion.query)
@@ -182,10 +183,10 @@ class Pipeline:
     def sources_of(
         self, requests: Sequence[Request], shorter: Optional[Sources] = None
     ) -> Optional[Sources]:
-        """The requests as the model reads them; None without a model.
+        """The requests in the form that the model reads; None without a model.
 
         Args:
-            shorter: of what the only request grew from
+            shorter: sources of the session that the only request grew from
         """
         if self.trained is None:
             return None
@@ -197,7 +198,7 @@ class Pipeline:
     def _beams(
         self, requests: Sequence[Request], sources: Optional[Sources]
     ) -> Sequence[Hypotheses]:
-        """What the model says, if it is asked."""
+        """The hypotheses of the model; empty if it is not used."""
         if self.beam is None or sources is None:
             return [Hypotheses([])] * len(requests)
         return self.beam(sources)
@@ -209,7 +210,7 @@ class Pipeline:
         beams: Sequence[Hypotheses],
         held_back: Optional[Counter[str]],
     ) -> List[List[Candidate]]:
-        """What may be shown of the candidates."""
+        """The candidates that may be shown."""
         found = []
         parts = self.table, self.sources, self.display
         for request, past, beam in zip(requests, pasts, beams):
@@ -220,7 +221,7 @@ class Pipeline:
         return found
 
     def past(self, request: Request) -> Past:
-        """What this person asked before; nothing for a ranker that never saw a past."""
+        """The person's history; empty if the ranker was fitted without histories."""
         knows_pasts = self.ranker is None or self.ranker.conditions.history
         return past_of(request.history if knows_pasts else (), request.session[-1])
 
@@ -250,7 +251,7 @@ def _suggestion(candidate: Candidate, score: float, rule: str) -> Suggestion:
 def _texts_of(
     table: Optional[NextQueries], trained: Optional[Engine], rankers: Sequence[Ranker]
 ) -> List[SettingsOf]:
-    """With what settings the text of each part was prepared."""
+    """The text settings of each part, with their files."""
     texts: List[SettingsOf] = []
     if trained is not None:
         texts.append((trained.settings_file, trained.text_settings))

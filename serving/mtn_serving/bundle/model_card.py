@@ -4,7 +4,7 @@ from typing import Any, Dict, List, Optional
 
 NAME = "README.md"
 
-# What makes a model smaller or faster, and what the manifest calls its loss.
+# Options that make a model smaller or faster, and the manifest's key for their loss.
 LOSSES = {
     "int8": "int8_loss",
     "shortlist": "shortlist_loss",

@@ -129,7 +129,7 @@ def _scores(args: argparse.Namespace, suggester: Suggester) -> Facts:
 
 
 def _faster_by(args: argparse.Namespace) -> str:
-    """As in LOSSES; empty for a model as it was trained."""
+    """The key of LOSSES; empty for the unchanged model."""
     flags = {"int8": args.int8, "shortlist": args.shortlist}
     return " with ".join(name for name, given in flags.items() if given)
 

@@ -1,4 +1,4 @@
-"""From what is being typed to completions: candidates, what may be shown, order."""
+"""Collect the completions of a prefix that may be shown, with features."""
 
 from itertools import chain
 from typing import Counter, List, NamedTuple, Optional, Protocol, Sequence, runtime_checkable
@@ -27,7 +27,7 @@ BEAM_SIZE = 10  # hypotheses of the model
 
 @runtime_checkable
 class CompletingEngine(Protocol):
-    """An engine that can be held to a prefix; that of torch cannot."""
+    """An engine that can complete a prefix; torch's cannot."""
 
     def complete(
         self, sources: Sources, prefixes: Sequence[str], beam: int
@@ -35,28 +35,28 @@ class CompletingEngine(Protocol):
 
 
 class DescribedCompletions(NamedTuple):
-    """The completions of one request that may be shown, with what is known of them."""
+    """The completions of one request that may be shown, with features."""
 
     completions: List[Completion]
     features: np.ndarray  # (completions, features.NAMES)
 
 
 class Asked(NamedTuple):
-    """One request: what is typed, after what."""
+    """One request: a prefix, and the session before it."""
 
-    request: Request  # its session may be empty
+    request: Request  # the session may be empty
     prefix: Prefix
 
 
 class Completer:
-    """Keeps nothing between calls.
+    """Collects completions. Keeps no state between calls.
 
     Args:
-        table: what people asked
-        trained: the model; None for none
+        table: of next queries
+        trained: the model; may be None
         display: what may be shown
-        sources: of suggestions, those that are switched on
-        model_reads: what the model reads of a history
+        sources: the sources of suggestions in use
+        model_reads: how much of a history the model reads
     """
 
     def __init__(
@@ -76,10 +76,10 @@ class Completer:
         held_back: Optional[Counter[str]] = None,
         sources: Optional[Sources] = None,
     ) -> List[List[Completion]]:
-        """Those of one batch that may be shown, in the order of their sources.
+        """The completions of one batch that may be shown, in the order of their sources.
 
         Args:
-            sources: the requests that have a session, as the model reads them; None to read them
+            sources: requests with a session, in the form that the model reads; None to make them
         """
         if sources is None and self._has_beam:
             sources = self._sources(asked)
@@ -91,7 +91,7 @@ class Completer:
         held_back: Optional[Counter[str]] = None,
         sources: Optional[Sources] = None,
     ) -> List[DescribedCompletions]:
-        """The same with their features."""
+        """The same as `completions`, with features."""
         sources = self._sources(asked) if sources is None else sources
         beams = self._beams(asked, sources)
         gathered = self._gather(asked, beams, held_back)
@@ -108,14 +108,14 @@ class Completer:
         return BEAM in self.sources and isinstance(self.trained, CompletingEngine)
 
     def _sources(self, asked: Sequence[Asked]) -> Optional[Sources]:
-        """The requests that have a session, as the model reads them; None where there are none."""
+        """Requests with a session, in the form that the model reads; None if there are none."""
         lines = [
             each.request.fitted(self.model_reads).line for each in asked if each.request.session
         ]
         return self.trained.sources(lines) if self.trained is not None and lines else None
 
     def _beams(self, asked: Sequence[Asked], sources: Optional[Sources]) -> List[Hypotheses]:
-        """Of the requests that have a session; none where the model is not asked."""
+        """Hypotheses for the requests with a session; empty if the model is not used."""
         if sources is None or not self._has_beam:
             return []
         assert isinstance(self.trained, CompletingEngine)
@@ -144,7 +144,7 @@ class Completer:
     def _shown(
         self, asked: Asked, completions: List[Completion], held_back: Optional[Counter[str]]
     ) -> List[Completion]:
-        """What may be shown. The finished words are the person's own."""
+        """The completions that may be shown. Finished words count as the person's own text."""
         request = asked.request
         typed = " ".join(asked.prefix.finished)
         own = OwnText(request.session, chain([typed], *request.history))

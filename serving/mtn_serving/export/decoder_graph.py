@@ -1,8 +1,8 @@
-"""The decoder as one graph: prefixes of next queries -> how likely each next word is.
+"""The decoder as one graph: prefixes of next queries -> log-probabilities of next words.
 
-Prefixes are a tree: a node per prefix, which sees its ancestors. So a beam search never moves what
-is remembered of its hypotheses, and many candidates are scored by the same graph. B sessions, N new
-nodes, P nodes that were computed before, T tokens of a source, V words, C channels, H heads.
+Prefixes form a tree with one node per prefix, which sees its ancestors. So a beam search never
+reorders its cached keys and values, and the same graph scores many candidates. B sessions, N new
+nodes, P earlier nodes, T tokens of a source, V words, C channels, H heads.
 """
 
 from typing import Any, Optional
@@ -11,12 +11,12 @@ from .graph import INTEGER, Graph
 from .layers import Past, Source, decoder_layer
 from .pointer_graph import copied_and_generating
 
-MAX_BYTES = 1 << 26  # of one matrix
+MAX_BYTES = 1 << 26  # per matrix
 
 
 def decoder_graph(model: Any, int8: bool, said: Optional[int] = None) -> Graph:
     """Args:
-    said: how many words of the dictionary have a probability, the first ones; None for all
+    said: number of words in the output layer, the first of the dictionary; None for all
     """
     graph, decoder = Graph(int8), model.decoder
     attention = decoder.layers[0].self_attn
@@ -43,8 +43,8 @@ def decoder_graph(model: Any, int8: bool, said: Optional[int] = None) -> Graph:
 
 
 def _add_output_layer(graph: Graph, decoder: Any, features: str, said: Optional[int]) -> None:
-    """The best words of each node, and the log probabilities of wanted ones; with a pointer, those
-    of generating them."""
+    """Add outputs: the best words of each node, and the log-probabilities of wanted words. With a
+    pointer, they are log-probabilities of generating the words."""
     scores = _scores_of_words(graph, decoder.output_projection, features, said)
     words = graph.op("LogSoftmax", scores, axis=-1)  # (B, N, V)
     best, which = graph.ops(
@@ -63,8 +63,8 @@ def _add_output_layer(graph: Graph, decoder: Any, features: str, said: Optional[
 
 
 def _scores_of_words(graph: Graph, layer: Any, features: str, said: Optional[int]) -> str:
-    """features (B, N, F) -> (B, N, V), in parts of the vocabulary: when a graph is opened, one
-    matrix after the other is rearranged, and for that moment is in memory twice."""
+    """features (B, N, F) -> (B, N, V), in parts of the vocabulary: when onnxruntime opens a graph,
+    it rearranges one matrix at a time, which is then in memory twice."""
     weight, bias = layer.weight[:said], None if layer.bias is None else layer.bias[:said]
     words, inputs = weight.shape
     at_once = max(1, MAX_BYTES // (inputs * (1 if graph.int8 else 4)))

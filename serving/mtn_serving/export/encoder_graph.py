@@ -39,7 +39,7 @@ def _codes(graph: Graph, encoder: Any) -> str:
         return _token_level(graph, encoder)
     codes = _token_level(graph, encoder.query_encoder)
     if not graph.int8:  # int8 rounding depends on all tokens of a call
-        codes = _behind_known(graph, codes, encoder.query_encoder.embed_tokens.embedding_dim)
+        codes = _after_known(graph, codes, encoder.query_encoder.embed_tokens.embedding_dim)
     if not len(encoder.levels):
         return codes
     units, activation = [codes], str(encoder.query_encoder.cfg.activation_fn)
@@ -64,7 +64,7 @@ def _token_level(graph: Graph, encoder: Any) -> str:
     return graph.norm(x, encoder.layer_norm)
 
 
-def _behind_known(graph: Graph, codes: str, channels: int) -> str:
+def _after_known(graph: Graph, codes: str, channels: int) -> str:
     """Append the codes of new tokens to those of E known tokens, usually none."""
     known = graph.input(INPUT, ["B", "E", channels])
     codes = graph.op("Concat", known, codes, axis=1)

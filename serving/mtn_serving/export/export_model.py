@@ -1,4 +1,4 @@
-"""A checkpoint -> the model's part of a bundle: graphs, tables, vocabulary, and what they are."""
+"""Checkpoint -> the model's part of a bundle: graphs, tables, vocabulary and facts."""
 
 import json
 from pathlib import Path
@@ -36,14 +36,14 @@ from .tables import tables_of
 def export_model(
     checkpoint: Path, data: Path, folder: Path, int8: bool = False, shortlist: int = 0
 ) -> Dict[str, Any]:
-    """Write the model into an existing folder; returns the facts of its `model.json`.
+    """Write the model into an existing folder; return the facts of its `model.json`.
 
     Args:
-        checkpoint: what fairseq-train saved, of `mtn` or `transformer_session`
-        data: the folder of binarised data it was trained on, for its dictionary
-        int8: weights of the matrices in one byte each: smaller and faster, a little less exact
-        shortlist: so many words, the most frequent, are all that a beam search can say, beside
-            those that it copies: faster with a large dictionary; 0 for all words
+        checkpoint: of fairseq-train, an `mtn` or `transformer_session` model
+        data: folder of the binarised data it was trained on, for its dictionary
+        int8: store weights of matrices in one byte each: smaller and faster, slightly less exact
+        shortlist: number of words, the most frequent, that a beam search can generate; it can copy
+            others: faster with a large dictionary; 0 for all words
     """
     model, task = load_model(Path(checkpoint), Path(data))
     _refuse_what_has_no_graph(model, Path(checkpoint))
@@ -53,7 +53,7 @@ def export_model(
 def write_model(
     model: Any, task: FairseqTask, folder: Path, int8: bool, shortlist: int = 0
 ) -> Dict[str, Any]:
-    """The same, of a model as it is loaded."""
+    """The same as `export_model`, for a loaded model."""
     _refuse_shortlist(task, shortlist)
     encoder_graph(model, int8).save(folder / ENCODER)
     decoder_graph(model, int8).save(folder / DECODER)
@@ -132,7 +132,7 @@ def _refuse_what_has_no_graph(model: Any, checkpoint: Path) -> None:
 
 
 def _copy_text_files(task: FairseqTask, folder: Path) -> None:
-    """What text is read by: the dictionary, the pieces of words, the settings of the text."""
+    """Copy the files needed to read text: dictionary, word pieces, settings of the text."""
     source = task.dictionary_file
     copies = {
         DICTIONARY: source,

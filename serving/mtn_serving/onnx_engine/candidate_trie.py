@@ -1,4 +1,4 @@
-"""How likely given queries are: those of a session as a trie, each distinct prefix once."""
+"""Log-probabilities of given queries: a trie per session computes each distinct prefix once."""
 
 from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
@@ -12,34 +12,34 @@ from .decoder import Decoder
 from .encoder import Encoded, bias_of
 from .vocabulary import END, PAD, Vocabulary
 
-_FLOOR = -60.0  # log of "never", as the plugin has it for unknown words
-_MAX_NUMBERS = 1 << 22  # of one matrix, nodes times words: 16 MB
+_FLOOR = -60.0  # minimum log-probability of unknown words, as in the plugin
+_MAX_NUMBERS = 1 << 22  # numbers in one matrix of nodes x words: 16 MB
 
-Known = Dict[Tuple[int, ...], float]  # the log probability of a text, by its columns
+Known = Dict[Tuple[int, ...], float]  # log-probabilities of texts, by columns
 
 
 class Trie:
-    """The distinct prefixes of queries. A node is a prefix; its children, what follows it."""
+    """The distinct prefixes of queries. A node is a prefix; its children are the next tokens."""
 
     def __init__(self) -> None:
-        self.columns = [END]  # the last token of each prefix; the root has none
+        self.columns = [END]  # the last token of each prefix; END for the root
         self.parents = [-1]
         self.depths = [0]
-        self.children: List[Dict[int, int]] = [{}]  # column -> its place among the wanted ones
+        self.children: List[Dict[int, int]] = [{}]  # column -> index among the wanted columns
         self._nodes: Dict[Tuple[int, int], int] = {}
 
     def add(self, columns: Sequence[int]) -> Tuple[List[int], List[int]]:
-        """The nodes at which each token is wanted, and its place among the wanted ones there."""
+        """-> (the node before each token, the token's index among the wanted columns there)"""
         nodes, places, node = [], [], 0
         for column in columns:
             of_node = self.children[node]
             nodes.append(node)
             places.append(of_node.setdefault(column, len(of_node)))
             if column != END:
-                node = self._node_behind(node, column)
+                node = self._node_after(node, column)
         return nodes, places
 
-    def _node_behind(self, node: int, column: int) -> int:
+    def _node_after(self, node: int, column: int) -> int:
         found = self._nodes.setdefault((node, column), len(self.columns))
         if found == len(self.columns):
             self.columns.append(column)
@@ -49,7 +49,7 @@ class Trie:
         return found
 
     def visible(self, size: int) -> np.ndarray:
-        """(size, size): each node sees its ancestors and itself"""
+        """-> (size, size): each node sees its ancestors and itself"""
         seen = np.eye(size, dtype=bool)
         for node, parent in enumerate(self.parents):
             if parent >= 0:
@@ -58,17 +58,17 @@ class Trie:
 
 
 def known_of(hypotheses: Sequence[Hypothesis]) -> Known:
-    """What a search has scored already. It has no floor, which counts for what is near it only."""
+    """Scores from a search. They have no floor, so scores near the floor are left out."""
     likely = (each for each in hypotheses if each.log_probability > _FLOOR / 2)
     return {each.columns: each.log_probability for each in likely}
 
 
 class _Job(NamedTuple):
-    """Some of the candidates of one session, all of them unless they are very many."""
+    """The candidates of one session, or a part if there are very many."""
 
     session: int
     trie: Trie
-    paths: List[Tuple[List[int], List[int]]]  # of each candidate, see `Trie.add`
+    paths: List[Tuple[List[int], List[int]]]  # of the candidates, see `Trie.add`
 
 
 def score(
@@ -78,10 +78,10 @@ def score(
     candidates: Sequence[Sequence[str]],
     known: Sequence[Known],
 ) -> List[Scores]:
-    """As `fairseq-generate --score-reference` scores a next query, but for all of them at once.
+    """Scores as of `fairseq-generate --score-reference`, but for all candidates at once.
 
     Args:
-        known: of each session; a candidate is known if it is cut into the very same columns
+        known: known scores of each session, used for candidates with exactly the same columns
     """
     words = [[vocabulary.cut(text) for text in texts] for texts in candidates]
     columns = [
@@ -114,7 +114,7 @@ def score(
 def _in_order(
     columns: Sequence[Tuple[int, ...]], known: Known, new: Sequence[float]
 ) -> List[float]:
-    """The log probability of each candidate of a session."""
+    """The log-probabilities of a session's candidates, in order."""
     computed = iter(new)
     return [known[each] if each in known else next(computed) for each in columns]
 
@@ -141,7 +141,7 @@ def _jobs(columns: Sequence[Sequence[Sequence[int]]], max_nodes: int) -> Iterato
 
 
 def _groups(jobs: Sequence[_Job], max_nodes: int) -> Iterator[List[_Job]]:
-    """Jobs that are done at once, padded to the largest."""
+    """Groups of jobs to run in one step, padded to the largest."""
     group: List[_Job] = []
     for job in jobs:
         most = max(len(each.trie.columns) for each in [*group, job])
@@ -154,7 +154,7 @@ def _groups(jobs: Sequence[_Job], max_nodes: int) -> Iterator[List[_Job]]:
 
 
 def _wanted_scores(decoder: Decoder, encoded: Encoded, jobs: Sequence[_Job]) -> np.ndarray:
-    """(B, N, M): at each node, the log probabilities of its children"""
+    """-> (B, N, M): at each node, the log-probabilities of its children"""
     tries = [job.trie for job in jobs]
     size = max(len(trie.columns) for trie in tries)
     width = max(len(children) for trie in tries for children in trie.children)

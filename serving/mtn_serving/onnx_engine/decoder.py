@@ -1,4 +1,4 @@
-"""Prefixes of next queries, a tree per session -> how likely each next word is."""
+"""Prefixes of next queries, one tree per session -> log-probabilities of next words."""
 
 from typing import Dict, NamedTuple, Optional
 
@@ -11,20 +11,21 @@ from .vocabulary import UNKNOWN
 
 
 class Step(NamedTuple):
-    """What the decoder knows at N new nodes of each of B trees; log probabilities."""
+    """The output at N new nodes of each of B trees; scores are log-probabilities."""
 
     past: Feed  # keys and values of all nodes so far, for the next step
-    columns: np.ndarray  # (B, N, K) the best words, and all that can be copied
-    scores: np.ndarray  # (B, N, K)
-    wanted: np.ndarray  # (B, N, M) of the wanted columns
+    columns: np.ndarray  # (B, N, K) the best words, and all words that can be copied
+    scores: np.ndarray  # (B, N, K) of `columns`
+    wanted: np.ndarray  # (B, N, M) scores of the wanted columns
 
 
 class Decoder:
-    """The decoder's graph.
+    """Runs the decoder's graph.
 
     Args:
-        tables: of words and of positions
-        words: how many of the dictionary it can say, the first ones; others it can only copy
+        tables: of words and positions
+        words: number of words that it can generate, the first of the dictionary; it can only copy
+            others
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class Decoder:
         self.graph, self.facts, self.said = graph, facts, words
         self.words, self.positions = tables["words"], tables["target_positions"]
         self.outputs = [output.name for output in graph.get_outputs()]
-        present = [name for name in self.outputs if name.startswith("present")]  # they come first
+        present = [name for name in self.outputs if name.startswith("present")]  # the first outputs
         self.pasts = [name.replace("present", "past") for name in present]
 
     def step(
@@ -54,11 +55,11 @@ class Decoder:
 
         Args:
             nodes: (B, N) the column of the last word of each prefix
-            position: (B, N) of that word, or (B, 1) if it is that of all
-            bias: (B, N, P + N) 0 for its ancestors and itself, far below for other nodes
-            past: of the P nodes before; None where there are none
-            best: how many words per node, at least
-            wanted: (B, N, M) columns whose scores are wanted too
+            position: (B, N) of that word, or (B, 1) if all have the same
+            bias: (B, N, P + N) 0 for ancestors and the node itself, far below 0 for other nodes
+            past: keys and values of the P earlier nodes; None if there are none
+            best: minimum number of words per node
+            wanted: (B, N, M) columns whose scores are needed in any case
         """
         facts, asked_for = self.facts, self._read(wanted)
         if facts.copying:
@@ -80,29 +81,29 @@ class Decoder:
         return self._with_copied(step, encoded, wanted, copied[0]) if copied else step
 
     def _read(self, columns: np.ndarray) -> np.ndarray:
-        """Words that were copied are `<unk>` to the model where the dictionary lacks them."""
+        """Model input: copied words outside the dictionary become `<unk>`."""
         if self.facts.copying:
             return np.where(columns < self.facts.words, columns, UNKNOWN)
         return columns
 
     def _can_say(self, encoded: Encoded) -> np.ndarray:
-        """(B, W): which of the words that can be copied are words that it can say, too"""
+        """-> (B, W): which words that can be copied can also be generated"""
         return encoded.copyable.known & (encoded.copyable.words < self.said)
 
     def _with_copied(
         self, step: Step, encoded: Encoded, wanted: np.ndarray, copied: np.ndarray
     ) -> Step:
-        """Only the columns of words that can be copied differ from those of generated ones. So the
-        best of the vocabulary and all that can be copied include the best of the mixture.
+        """Mix generating and copying. Copying changes only the columns of words that can be copied,
+        so the best words of the mixture are among the best generated and all copied words.
 
         Args:
-            step: of generated words; `wanted` has those that can be copied, too, in front
+            step: for generated words; its `wanted` begins with the words that can be copied
             wanted: (B, N, M) columns
-            copied: (B, N, W) log probabilities of copying
+            copied: (B, N, W) log-probabilities of copying
         """
         places, columns = copied.shape[2], encoded.copyable.columns[:, None]  # (B, 1, W)
         generated = np.where(self._can_say(encoded)[:, None], step.wanted[:, :, :places], -np.inf)
-        mixed = np.logaddexp(generated, copied)  # -inf where there is nothing to copy
+        mixed = np.logaddexp(generated, copied)  # -inf if there is nothing to copy
         twice = (step.columns[..., None] == columns[:, :, None]).any(3)
         return Step(
             step.past,
@@ -114,7 +115,7 @@ class Decoder:
     def _of_wanted(
         self, generated: np.ndarray, wanted: np.ndarray, columns: np.ndarray, mixed: np.ndarray
     ) -> np.ndarray:
-        """(B, N, M) of wanted columns, by what they are as generated and as copied ones"""
+        """-> (B, N, M): scores of wanted columns, from generated and mixed scores"""
         same = wanted[..., None] == columns[:, :, None]  # (B, N, M, W)
         if not same.any():
             return np.where(wanted < self.facts.words, generated, -np.inf)

@@ -1,4 +1,4 @@
-"""The engine of an exported model: text in, text and numbers out."""
+"""The engine of an exported model: text in, text and scores out."""
 
 from pathlib import Path
 from typing import Callable, List, Optional, Sequence
@@ -27,11 +27,11 @@ from .session_source import Source, read_sources
 from .typed_start import Start, typed_start
 from .vocabulary import Vocabulary
 
-_MAX_NUMBERS = 1 << 22  # of one matrix, hypotheses times words: 16 MB
+_MAX_NUMBERS = 1 << 22  # numbers in one matrix of hypotheses x words: 16 MB
 
 
 class ExportedModel:
-    """What `export_model` wrote. Nothing is kept between calls, so several threads may ask."""
+    """A model written by `export_model`. Thread-safe: no state is kept between calls."""
 
     def __init__(
         self,
@@ -50,17 +50,17 @@ class ExportedModel:
             short_decoder,
         )
         self.text_settings, self.settings_file = read_settings(folder), folder / SETTINGS
-        self.max_words = facts.level_sizes[0]  # of a hypothesis, what was typed not counted
+        self.max_words = facts.level_sizes[0]  # of a hypothesis, without the typed words
         self.history_size = HistorySize(0, 0)
-        if facts.history_levels > 2:  # of the sessions, one is the session in progress
+        if facts.history_levels > 2:  # one of its sessions is the session in progress
             self.history_size = HistorySize(facts.level_sizes[2] - 1, facts.level_sizes[1])
 
     @classmethod
     def load(cls, folder: Path, threads: int = 1) -> "ExportedModel":
-        """From the folder that `export_model` wrote.
+        """Load a folder that `export_model` wrote.
 
         Args:
-            threads: of onnxruntime for one call
+            threads: threads of onnxruntime per call
         """
         folder = Path(folder)
         facts = read_facts(folder)
@@ -76,39 +76,39 @@ class ExportedModel:
         return cls(folder, facts, vocabulary, encoder, decoder, short)
 
     def sources(self, sessions: Sequence[str]) -> Encoded:
-        """A batch of sessions, encoded once for all that is asked of them.
+        """A batch of sessions, encoded once for all calls.
 
-        One that is larger than the model is cut as at training, and reported.
+        A session larger than the model is truncated as in training, and reported.
         """
         return self.encoder(read_sources(sessions, self.vocabulary, self.facts))
 
     def longer(self, session: str, shorter: Encoded) -> Encoded:
-        """As `sources` of one session, which grew from the only one of `shorter`.
+        """The same as `sources` of one session that grew from the only session of `shorter`.
 
-        Level 1 of a hierarchy encodes the new queries only. Flat models and those of int8 encode
-        the session as a whole: their numbers for a query depend on the other queries.
+        Level 1 of a hierarchical model encodes only the new queries. Flat and int8 models encode
+        the whole session, because their codes of a query depend on the other queries.
         """
         sources = read_sources([session], self.vocabulary, self.facts)
         return self.encoder(sources, shorter.token_codes)
 
     def beam_search(self, beam: int) -> Callable[[Encoded], List[Hypotheses]]:
-        """A function: the hypotheses of each session of `sources`."""
+        """A function: `sources` -> the hypotheses of each session."""
 
         def of_sessions(sources: Encoded) -> List[Hypotheses]:
             hypotheses = self.hypotheses(sources, beam)
             found = [self._shown(*each) for each in zip(hypotheses, sources.sources)]
-            if self.short_decoder is not None:  # probabilities among the words of the shortlist
+            if self.short_decoder is not None:  # normalised over the shortlist only
                 return [each._replace(known=None) for each in found]
             return found
 
         return of_sessions
 
     def complete(self, sources: Encoded, prefixes: Sequence[str], beam: int) -> List[Hypotheses]:
-        """The hypotheses of each session that start exactly with what was typed.
+        """The hypotheses of each session that start exactly with its prefix.
 
         Args:
-            prefixes: one per session, as prepared text has them: whole words, and maybe a part of
-                one; behind a space, and where nothing was typed, a new word begins
+            prefixes: one per session, as in prepared text: whole words, and perhaps a part of one;
+                after a space, or if nothing was typed, a new word begins
         """
         starts = [
             typed_start(prefix, source, self.vocabulary)
@@ -131,16 +131,17 @@ class ExportedModel:
         candidates: Sequence[Sequence[str]],
         beams: Sequence[Hypotheses] = (),
     ) -> List[Scores]:
-        """How likely the model finds each candidate of each session."""
+        """Log-probabilities of the candidates of each session."""
         known: List[Known] = [each.known or {} for each in beams] or [{} for _ in candidates]
         return score(self.decoder, self.vocabulary, sources, candidates, known)
 
     def hypotheses(
         self, sources: Encoded, beam: int, starts: Sequence[Start] = ()
     ) -> List[List[Hypothesis]]:
-        """In columns, with their log probabilities; as many sessions at once as memory is for.
+        """Hypotheses as columns with log-probabilities; the number of sessions per search is
+        limited by memory.
 
-        What was typed may need any word, so starts are continued without the shortlist.
+        A typed prefix may need any word, so `starts` are continued without the shortlist.
         """
         if beam < 1:
             raise InputError(f"a beam of {beam}", "ask for at least 1 hypothesis")
@@ -159,9 +160,9 @@ class ExportedModel:
         return found
 
     def _shown(self, hypotheses: Sequence[Hypothesis], source: Source) -> Hypotheses:
-        """Those that are one query: a model has seen separators in sessions, and may say one.
+        """The texts of hypotheses that are one query: a model may generate separators.
 
-        Each text once, though pieces can spell it in several ways.
+        Each text appears once, although pieces can spell it in several ways.
         """
         words = [source.words_of(each.columns, self.vocabulary) for each in hypotheses]
         texts = [self.vocabulary.text(each) for each in words if not any(map(is_separator, each))]

@@ -1,4 +1,4 @@
-"""The files of an exported model. Its folder has nothing that Python would run."""
+"""The files of an exported model; none of them contains code."""
 
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple
@@ -12,7 +12,7 @@ from mtn_preprocess.text.dictionary_file import SYMBOLS
 
 SCHEMA = 1
 FACTS = "model.json"
-ENCODER, DECODER = "encoder.onnx", "decoder.onnx"  # beside each its weights
+ENCODER, DECODER = "encoder.onnx", "decoder.onnx"  # each with a file of weights
 SHORT_DECODER = "short_decoder.onnx"  # its output layer has the words of the shortlist only
 DICTIONARY = "dictionary.txt"
 PIECES_MODEL = "pieces.model"
@@ -21,18 +21,18 @@ _AGAIN = "export the model again"
 
 
 class Facts(NamedTuple):
-    """`model.json`, as far as it is needed to run the model."""
+    """The fields of `model.json` that are needed to run the model."""
 
     words: int  # V, the size of the dictionary
-    pieces: bool  # whether these are pieces of words
+    pieces: bool  # whether the dictionary has word pieces
     channels: int
     encoder_heads: int
     decoder_heads: int
     decoder_layers: int
-    levels: int  # of the encoder: 1 for a flat one
-    history_levels: int  # 3 and more: it reads earlier sessions
-    level_sizes: List[int]  # of the units that it is built for, bottom up
-    projections: List[str]  # `vector` or `linear`, of levels 2 and up
+    levels: int  # of the encoder; 1 for a flat one
+    history_levels: int  # 3 or more: the model reads earlier sessions
+    level_sizes: List[int]  # maximum size of the units of each level, bottom up
+    projections: List[str]  # `vector` or `linear`, for levels 2 and up
     max_source_tokens: int
     architecture: str
     source_context: str  # `session`, or `last`: the last query only
@@ -40,11 +40,11 @@ class Facts(NamedTuple):
     copying: bool
     max_copied_unknown_words: int
     max_bytes_of_copied_word: int
-    shortlist: int = 0  # how many words a beam search can say; 0 for all
+    shortlist: int = 0  # number of words that a beam search can generate; 0 for all
 
     @property
     def tables(self) -> List[str]:
-        """Names of the arrays that vectors are looked up in."""
+        """Names of the lookup tables."""
         upper = range(2, self.levels + 1)
         mixing = [level for level in upper if self.projections[level - 2] == "vector"]
         return [
@@ -75,13 +75,13 @@ def read_facts(folder: Path) -> Facts:
 
 
 def words_said(shortlist: int) -> int:
-    """Rows of the output layer: the first words of the dictionary, and fairseq's symbols before
-    them. Words are sorted by frequency."""
+    """Number of rows of the output layer: fairseq's symbols, then the first words of the
+    dictionary, which are the most frequent."""
     return len(SYMBOLS) + shortlist
 
 
 def _open_table(folder: Path, name: str) -> np.ndarray:
-    """By memory map: only the rows that are looked up are read."""
+    """Open a table by memory map: only the rows that are looked up are read."""
     path = Path(folder) / table_file(name)
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
@@ -97,17 +97,17 @@ def open_graph(folder: Path, name: str, threads: int) -> onnxruntime.InferenceSe
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    # Threads that spin while they wait take two thirds of the CPU time of a short request.
+    # Spinning threads would take two thirds of the CPU time of a short request.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
-    # The next level joins sums and norms into nodes that take longer than both.
+    # The next optimization level fuses sums and norms into nodes that are slower than both.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     path = Path(folder) / name
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime's own have no common class
+    except Exception as error:  # onnxruntime's exceptions share no base class
         reason = str(error).strip().splitlines()[0]
         raise InputError(f"onnxruntime cannot open it ({reason})", _AGAIN, path) from error
 
 
-Feed = Dict[str, Any]  # arrays, by the names of a graph's inputs
+Feed = Dict[str, Any]  # arrays by name of a graph's inputs

@@ -78,7 +78,7 @@ class TrainedModel:
         return {**self.placed(in_order(batch)), "unknown_words": words}
 
     def longer(self, session: str, shorter: Dict[str, Any]) -> Dict[str, Any]:
-        """Here, sources are encoded when they are asked: nothing is taken over."""
+        """Nothing is reused: sources are encoded later, by each call."""
         return self.sources([session])
 
     def beam_search(self, beam: int) -> BeamCandidates:
@@ -90,8 +90,8 @@ class TrainedModel:
         candidates: Sequence[Sequence[str]],
         beams: Sequence[Hypotheses] = (),
     ) -> List[Scores]:
-        """Of all candidates, also of what the beam found: its generator tells scores per token,
-        after the penalties it was set to."""
+        """Score all candidates, including those from the beam: fairseq's generator returns scores
+        after penalties, per token."""
         return score_candidates(self, sources, candidates)
 
     def placed(self, batch: Any) -> Any:

@@ -1,4 +1,4 @@
-"""An exported model by itself: without torch, for several threads, refusing what is damaged."""
+"""An exported model alone: without torch, with several threads, and with damaged files."""
 
 import json
 import shlex
@@ -35,7 +35,7 @@ def test_neither_torch_nor_fairseq_is_imported(folder):
     assert imported == "[]"
 
 
-def test_threads_get_their_own_answers():
+def test_each_thread_gets_its_own_answers():
     exported = engines("copying")[1]
     lines = session_lines(seed=2, count=40)
 
@@ -67,7 +67,7 @@ def test_a_trie_has_each_prefix_once():
 
 
 def test_layout_by_hand():
-    """a b <q> c <session> d </s>, and e </s>"""
+    """Of `a b <q> c <session> d </s>` and `e </s>`."""
     layout = SessionLayout([[10, 11, 4, 12, 5, 13, 2], [14, 2]], separators=[4, 5])
     assert layout.query.tolist() == [[0, 0, 0, 1, 1, 2, 2], [0, 0, -1, -1, -1, -1, -1]]
     assert layout.position.tolist() == [[0, 1, 2, 0, 1, 0, 1], [0, 1, 0, 0, 0, 0, 0]]
@@ -81,7 +81,7 @@ def test_layout_by_hand():
     assert top.visible[0].astype(int).tolist() == [[1, 0, 0], [0, 1, 0], [0, 1, 1]]
 
 
-def test_history_is_read_by_models_of_three_levels():
+def test_only_models_of_three_levels_read_a_history():
     assert engines("copying-3-level")[1].history_size == (3, 6)
     assert engines("copying")[1].history_size == engines("transformer")[1].history_size == (0, 0)
 
@@ -92,7 +92,7 @@ def test_empty_queries_are_refused(line):
         engines("copying")[1].sources([line])
 
 
-def test_damage_is_refused_in_one_line(folder):
+def test_damaged_files_are_refused(folder):
     def refused(match):
         with pytest.raises(InputError, match=match):
             ExportedModel.load(folder)

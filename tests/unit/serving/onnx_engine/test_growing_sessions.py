@@ -157,7 +157,7 @@ def test_reused_codes_by_hand():
 
 def test_models_exported_by_an_earlier_version(monkeypatch, fed):
     """Their graphs accept no known codes, so the whole session is encoded."""
-    monkeypatch.setattr(encoder_graph, "_behind_known", lambda graph, codes, channels: codes)
+    monkeypatch.setattr(encoder_graph, "_after_known", lambda graph, codes, channels: codes)
     task, model = build(*EXPORTED["copying"])
     exported = ExportedModel.load(export(model.float().eval(), task))
     counts = fed(exported)

@@ -1,4 +1,4 @@
-"""What a search has scored is not scored again: the same numbers, and fewer nodes."""
+"""Hypotheses are not scored again: the same scores with fewer nodes."""
 
 import random
 
@@ -22,7 +22,7 @@ def engine_and_lines(name):
 
 @pytest.fixture
 def nodes(monkeypatch):
-    """How many the decoder computes, call by call."""
+    """The number of nodes that the decoder computes in each call."""
     counted, step = [], Decoder.step
 
     def counting(self, encoded, nodes, *others):
@@ -34,11 +34,11 @@ def nodes(monkeypatch):
 
 
 @pytest.mark.parametrize("name", [*MODELS, "pieces"])
-def test_the_same_scores(name, nodes):
+def test_known_scores_change_no_result(name, nodes):
     exported, lines = engine_and_lines(name)
     sources = exported.sources(lines)
     beams = exported.beam_search(6)(sources)
-    # In any order, with others between, twice, and some that were not found.
+    # In any order, mixed with others, repeated, and some that the search did not find.
     others = ["w1 w2", "new0 w3", "hotels paris", "w1 unheard"]
     candidates = [random.Random(1).sample([*beam.texts, *others], 4) * 2 for beam in beams]
     assert any(set(texts) & set(beam.texts) for texts, beam in zip(candidates, beams))
@@ -53,7 +53,7 @@ def test_the_same_scores(name, nodes):
             np.testing.assert_allclose(each, of_expected, atol=1e-5)
 
 
-def test_nothing_is_computed_where_all_is_known(nodes):
+def test_nothing_is_computed_if_all_scores_are_known(nodes):
     exported, lines = engine_and_lines("copying")
     sources = exported.sources(lines)
     beams = exported.beam_search(3)(sources)
@@ -62,7 +62,7 @@ def test_nothing_is_computed_where_all_is_known(nodes):
     assert not nodes and all(len(each.log_probability) for each in scores)
 
 
-def test_completions_are_known_too(nodes):
+def test_scores_of_completions_are_known(nodes):
     exported, lines = engine_and_lines("copying")
     sources = exported.sources(lines[:2])
     found = exported.complete(sources, ["w1", "w2 w"], 5)
@@ -74,7 +74,7 @@ def test_completions_are_known_too(nodes):
         np.testing.assert_allclose(ours.log_probability, expected.log_probability, atol=1e-5)
 
 
-def test_a_text_that_was_spelled_in_other_pieces_is_scored():
+def test_a_text_found_in_other_pieces_is_scored():
     exported, (line, *_) = engine_and_lines("pieces")
     vocabulary, sources = exported.vocabulary, exported.sources([line])
     text = "hotel"
@@ -89,14 +89,14 @@ def test_a_text_that_was_spelled_in_other_pieces_is_scored():
     assert exported.scores(sources, [[text]], beams)[0].log_probability == -1.0
 
 
-def test_what_is_near_the_floor_is_scored():
-    """Scores of copied words have a floor, those of a search have none."""
+def test_scores_near_the_floor_are_computed():
+    """Scores of copied words have a floor, scores of a search have none."""
     likely, unlikely = Hypothesis((5,), -3.0), Hypothesis((6,), -45.0)
     assert candidate_trie.known_of([likely, unlikely]) == {(5,): -3.0}
 
 
 @pytest.mark.parametrize("name", ["2-level", "copying", "pieces"])
-def test_the_same_features(name, monkeypatch):
+def test_known_scores_change_no_feature(name, monkeypatch):
     exported, lines = engine_and_lines(name)
 
     def described():

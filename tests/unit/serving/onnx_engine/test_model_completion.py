@@ -1,4 +1,4 @@
-"""Completing what is being typed: every hypothesis starts with it, and the likeliest are found."""
+"""Completing a prefix: every hypothesis starts with it, and the likeliest are found."""
 
 import pytest
 from exported_models import engines, engines_in_pieces, lines_in_words, session_lines, texts_of
@@ -27,8 +27,8 @@ def lines_of(name, seed, count):
 @pytest.mark.parametrize("name", ["2-level", "copying", "pieces"])
 @examples(15)
 @given(seed=st.integers(0, 1000), data=st.data())
-def test_every_hypothesis_starts_exactly_with_what_was_typed(name, seed, data):
-    """Cut anywhere: in a word, behind one, behind a space, before the first letter."""
+def test_every_hypothesis_starts_exactly_with_the_prefix(name, seed, data):
+    """Prefixes end anywhere: in a word, after a word, after a space, before the first letter."""
     exported = engine_of(name)
     lines = lines_of(name, seed, 3)
     queries = [line.split(" <")[0] for line in lines]
@@ -37,13 +37,13 @@ def test_every_hypothesis_starts_exactly_with_what_was_typed(name, seed, data):
     for prefix, texts in zip(prefixes, found):
         assert all(text.startswith(prefix) for text in texts), (prefix, texts)
         assert len(set(texts)) == len(texts)
-    # A batch is as good as one by one.
+    # A batch gives the same hypotheses as one by one.
     alone = [complete(exported, *each, beam=4) for each in zip(lines, prefixes)]
     assert alone == found
 
 
 @pytest.mark.parametrize("name", ["2-level", *COPYING, "pieces"])
-def test_nothing_typed_is_a_beam_search(name):
+def test_an_empty_prefix_gives_a_beam_search(name):
     exported = engine_of(name)
     sources = exported.sources(lines_of(name, 3, 5))
     searched = exported.beam_search(5)(sources)
@@ -52,7 +52,7 @@ def test_nothing_typed_is_a_beam_search(name):
 
 @models
 def test_the_likeliest_of_all_words_are_found(name):
-    """Against every query of one or two words, scored one by one."""
+    """Compared with every query of one or two words, scored one by one."""
     exported = engines(name)[1]
     words = [f"w{i}" for i in range(24)]
     (line,) = session_lines(5, 1)
@@ -61,14 +61,14 @@ def test_the_likeliest_of_all_words_are_found(name):
     sources = exported.sources([line])
     (scores,) = exported.scores(sources, [queries])
     expected = max(zip(scores.log_probability, queries))
-    found = complete(exported, line, "w1", beam=30)  # wide enough for all of them
+    found = complete(exported, line, "w1", beam=30)  # wide enough for all words
     (known,) = exported.scores(sources, [found])
     assert max(known.log_probability) >= expected[0] - 1e-4
     assert expected[1] in found or len(found[0].split()) > 2
 
 
 @pytest.mark.parametrize("name", COPYING)
-def test_words_of_the_session_continue_what_was_typed(name):
+def test_words_of_the_session_continue_the_prefix(name):
     exported = engines(name)[1]
     line = "w1 zorblax <q> w2 zeppelin"
     first = {text.split()[0] for text in complete(exported, line, "z", beam=10)}
@@ -81,11 +81,11 @@ def test_words_of_the_session_continue_what_was_typed(name):
 @pytest.mark.parametrize(
     "prefix", ["unheard-of ", "w1 unheard-of w", "zzz", " w1", "w1  w", "<q> "]
 )
-def test_what_the_model_cannot_say(prefix):
+def test_prefixes_that_the_model_cannot_generate(prefix):
     assert complete(engines("copying")[1], "w1 w2", prefix) == []
 
 
-def test_whole_words_in_pieces_and_a_part_of_one():
+def test_prefixes_in_word_pieces():
     exported = engines_in_pieces()[1]
     for prefix in ("flig", "flight", "flights p", "london hote", "paris "):
         found = complete(exported, "hotel paris", prefix, beam=8)

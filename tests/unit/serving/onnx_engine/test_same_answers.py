@@ -1,4 +1,4 @@
-"""An exported model answers as the plugin does."""
+"""An exported model gives the same answers as the plugin."""
 
 import math
 import re
@@ -32,7 +32,7 @@ beams = pytest.mark.parametrize("beam", [1, 5, 10])
 
 @models
 @beams
-def test_hypotheses_are_the_plugins(name, beam):
+def test_hypotheses_equal_the_plugins(name, beam):
     trained, exported = engines(name)
     lines = session_lines(seed=beam, count=8)
     expected = torch_hypotheses(trained, lines, beam)
@@ -43,7 +43,7 @@ def test_hypotheses_are_the_plugins(name, beam):
 
 
 @models
-def test_candidates_have_the_plugins_scores(name):
+def test_scores_of_candidates_equal_the_plugins(name):
     trained, exported = engines(name)
     lines = session_lines(seed=7, count=5)
     texts = [line.split(" <q> ")[-1].split(" <")[0] for line in session_lines(seed=8, count=30)]
@@ -56,7 +56,7 @@ def test_candidates_have_the_plugins_scores(name):
 
 
 @beams
-def test_pieces(beam):
+def test_models_with_word_pieces(beam):
     trained, exported = engines_in_pieces()
     lines = lines_in_words(seed=beam, count=8)
     expected = torch_hypotheses(trained, lines, beam)
@@ -69,8 +69,8 @@ def test_pieces(beam):
 
 
 @pytest.mark.parametrize("name", ["copying", "3-level", "copying-transformer-last"])
-def test_sessions_that_are_cut(name, caplog):
-    """Too many words per query, queries per session, sessions per history."""
+def test_truncated_sessions(name, caplog):
+    """Too many words per query, queries per session, or sessions per history."""
     trained, exported = engines(name)
     lines = [
         "w1 w2 w3 new1 w4 w5 w6 w7 w8",
@@ -101,13 +101,13 @@ def test_more_unknown_words_than_can_be_copied(name):
     )
     source, long_word = few.sources(lines).sources
     assert source.unknown_words == words[:10] and max(source.columns) == len(few.vocabulary) + 9
-    assert long_word.unknown_words == []  # longer than what is kept of a word
+    assert long_word.unknown_words == []  # too long to be copied
     expected = torch_hypotheses(trained, lines, 5)
     assert_same_hypotheses(onnx_hypotheses(exported, lines, 5), expected)
 
 
-def test_in_parts_as_in_one(monkeypatch):
-    """Where hypotheses times words would take more memory than is meant for them."""
+def test_parts_give_the_same_as_one_batch(monkeypatch):
+    """Parts limit the memory for hypotheses x words."""
     _, exported = engines("copying")
     lines = session_lines(seed=5, count=7)
     sources = exported.sources(lines)
@@ -139,15 +139,15 @@ KEPT = ROOT / "tests/kept"
 
 
 @pytest.mark.parametrize("name", ["mtn", "mtn_copying", "mtn_linear", "transformer_session"])
-def test_what_fairseq_generate_wrote(name, tmp_path):
-    """Kept with a checkpoint: its likeliest hypotheses, in bits per token."""
+def test_hypotheses_equal_a_kept_log_of_fairseq_generate(name, tmp_path):
+    """The log is kept with a checkpoint; it has scores in bits per token."""
     export_model(KEPT / f"{name}.pt", KEPT / "data-flat", tmp_path)
     exported = ExportedModel.load(tmp_path)
     log = (KEPT / f"{name}.generated").read_text(encoding="utf-8")
     sessions = dict(re.findall(r"^S-(\d+)\t(.*)$", log, re.MULTILINE))
     kept = re.findall(r"^H-(\d+)\t(\S+)\t(.*)$", log, re.MULTILINE)
     found = dict(zip(sessions, onnx_hypotheses(exported, list(sessions.values()), 4)))
-    better = 0  # that search ended when four hypotheses had; ours finds some that are likelier
+    better = 0  # fairseq stops after four finished hypotheses; ours finds some likelier ones
     for number, score, text in kept:
         ours = dict(found[number])
         if text in ours:
@@ -157,8 +157,8 @@ def test_what_fairseq_generate_wrote(name, tmp_path):
     assert len(kept) > 150 and better < len(kept) / 5
 
 
-def test_int8_is_near():
-    """Rounded weights: a quarter of the bytes, nearly the same scores."""
+def test_int8_scores_are_close():
+    """Rounded weights change the scores slightly."""
     _, exported = engines("copying")
     _, rounded = engines("copying", int8=True)
     lines = session_lines(seed=9, count=6)

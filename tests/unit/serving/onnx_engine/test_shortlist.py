@@ -1,4 +1,4 @@
-"""A beam search that can say the most frequent words only, and copy others."""
+"""A beam search that generates only the most frequent words, and copies others."""
 
 import json
 import math
@@ -34,8 +34,8 @@ def engines(name):
 
 
 @pytest.mark.parametrize("name", ["2-level", "transformer"])
-def test_probabilities_are_shared_among_its_words(name):
-    """By hand: what the whole model gives to a word, over what it gives to all of the shortlist."""
+def test_probabilities_are_normalised_over_the_shortlist(name):
+    """By hand: the whole model's probability of a word over that of all words of the shortlist."""
     whole, short = engines(name)
     (line,) = session_lines(2, 1)
     words = len(whole.vocabulary)
@@ -66,7 +66,7 @@ def test_probabilities_are_shared_among_its_words(name):
 
 
 def _log_probability_of_the_end(short, line, word):
-    """Behind one word."""
+    """After one word."""
     found = short.short_decoder.step(
         short.sources([line]),
         np.array([[END, word]]),
@@ -80,7 +80,7 @@ def _log_probability_of_the_end(short, line, word):
 
 
 @models
-def test_only_words_of_the_shortlist_or_of_the_session_are_said(name):
+def test_only_words_of_the_shortlist_or_the_session_are_generated(name):
     _, short = engines(name)
     lines = [*session_lines(3, 12), "w20 zorblax <q> w21"]
     copied = 0
@@ -94,12 +94,12 @@ def test_only_words_of_the_shortlist_or_of_the_session_are_said(name):
 
 
 @models
-def test_scores_and_completions_have_all_words(name):
+def test_scores_and_completions_use_all_words(name):
     whole, short = engines(name)
     lines = session_lines(6, 4)
     sources = [each.sources(lines) for each in (whole, short)]
     beams = short.beam_search(5)(sources[1])
-    assert [each.known for each in beams] == [None] * 4  # among fewer words: other numbers
+    assert [each.known for each in beams] == [None] * 4  # normalised over fewer words
     candidates = [[*each.texts, "w20 w1", "w7", "unheard w20"] for each in beams]
     for ours, expected in zip(
         short.scores(sources[1], candidates, beams), whole.scores(sources[0], candidates)
@@ -113,14 +113,14 @@ def test_scores_and_completions_have_all_words(name):
     assert completed[0] == completed[1] and any("w20 " in text for text in completed[0][1])
 
 
-def test_int8():
+def test_a_shortlist_with_int8():
     task, model = build(*EXPORTED["copying"])
     short = ExportedModel.load(export(model.float(), task, int8=True, shortlist=SHORT))
     (texts,) = texts_of(short.beam_search(8)(short.sources(["w20 zorblax"])))
     assert {word for text in texts for word in text.split()} & {"w20", "zorblax"}
 
 
-def test_what_is_refused(tmp_path):
+def test_invalid_shortlists(tmp_path):
     kept = KEPT / "mtn_copying.pt", KEPT / "data-flat", tmp_path
     with pytest.raises(InputError, match="a shortlist of 180 words, and the dictionary has 180"):
         export_model(*kept, shortlist=180)
@@ -130,7 +130,7 @@ def test_what_is_refused(tmp_path):
         export(trained.model, trained.task, shortlist=5)
 
 
-def test_a_model_that_was_exported_before_there_were_shortlists():
+def test_a_model_exported_by_an_earlier_version():
     task, model = build(*EXPORTED["copying"])
     folder = export(model.float(), task)
     facts = json.loads((folder / "model.json").read_text(encoding="utf-8"))
@@ -139,13 +139,13 @@ def test_a_model_that_was_exported_before_there_were_shortlists():
     assert ExportedModel.load(folder).short_decoder is None
 
 
-def test_a_bundle_tells_its_shortlist_and_the_loss(tmp_path, capsys):
+def test_a_bundle_reports_its_shortlist_and_the_loss(tmp_path, capsys):
     flags = f"--checkpoint {KEPT}/mtn_copying.pt --data {KEPT}/data-flat --shortlist 9"
     sessions = (KEPT / "test.session").read_text(encoding="utf-8").splitlines()[:20]
     text = tmp_path / "text"
     text.mkdir()
     (text / "valid.session").write_text("".join(f"{each}\n" for each in sessions), "utf-8")
-    # As next queries, what it finds itself with all words: without them it finds fewer.
+    # The next queries are the whole model's own suggestions, so the shortlist finds fewer.
     whole = Suggester.load(model=KEPT / "mtn_copying.pt", data=KEPT / "data-flat", beam=10)
     asked = [found[0].query for found in whole.suggest_many(sessions, 1)]
     (text / "valid.next").write_text("".join(f"{each}\n" for each in asked), "utf-8")
