@@ -1,4 +1,4 @@
-"""Numbers that callers give: named and with their bounds, where they are refused."""
+"""Checks of numbers given by callers; errors name the number and its bounds."""
 
 from operator import index
 from typing import Optional
@@ -20,7 +20,7 @@ def check_whole(name: str, value: object, least: int, most: Optional[int] = None
 
 
 def check_number(n: int, what: str = "suggestions") -> None:
-    """Refuse a list of fewer than one."""
+    """Refuse a number below 1."""
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(f"n is a whole number, not {type(n).__name__}: how many {what} are wanted")
     if index(n) < 1:

@@ -172,7 +172,7 @@ class DisplayFilter:
         return None
 
     def number_of_known(self, text: str) -> Optional[int]:
-        """Of a query in the table that enough people asked for anybody to know that they did."""
+        """The number of a query of the table; None unless enough people asked it to reveal that."""
         number = None if self.table is None else self.table.queries.find(text)
         if self.table is None or number is None:
             return None

@@ -148,7 +148,7 @@ def explain(
 
 
 def held_back(suggestion: Union[str, Suggestion]) -> Explanation:
-    """The only answer for what may not be shown: it has nothing but what was asked."""
+    """The same answer for every text that may not be shown: it only repeats the text."""
     asked = suggestion.query if isinstance(suggestion, Suggestion) else suggestion
     text = in_lower_case(asked)
     return Explanation(
@@ -157,7 +157,7 @@ def held_back(suggestion: Union[str, Suggestion]) -> Explanation:
 
 
 def _may_be_told(pipeline: Pipeline, request: Request, query: str) -> bool:
-    """Of text that is not in the list: it may be shown, and it is known that people asked it."""
+    """Whether a missing text may be shown and people are known to have asked it."""
     own = OwnText(request.session, chain.from_iterable(request.history))
     display = pipeline.display
     return bool(display.shown([Candidate(query, COUNTS)], own)) and (
@@ -211,7 +211,7 @@ def _place_by_model(described: Described, row: Optional[int]) -> Optional[int]:
 def _missing(
     request: Request, query: str, candidate: Optional[Candidate], described: Described
 ) -> str:
-    """Of what may be shown."""
+    """Why a text that may be shown is not in the list."""
     if query == in_lower_case(request.session[-1]):
         return LAST_QUERY
     row = _row(described, query)

@@ -109,7 +109,7 @@ def read_header(folder: Path, kind: Kind) -> Dict[str, Any]:
 
 
 def kind_in(folder: Path) -> Optional[str]:
-    """Of what kind a folder says it is; None where it does not say."""
+    """The kind of a folder by its header; None without one."""
     kind = (_parse_header(Path(folder)) or {}).get("kind")
     return kind if isinstance(kind, str) else None
 

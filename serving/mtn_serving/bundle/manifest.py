@@ -12,7 +12,7 @@ from ..kept_folder import checksum_of, content_checksum, kind_in
 NAME = "manifest.json"
 KIND = "bundle"
 FORMAT = 1
-# By the kind of their folders: what they are, and the flag they are given by.
+# Parts of a bundle by kind of folder: a description, and the flag for them.
 KINDS_OF_PARTS = {
     "next queries": ("a table of counts", "--counts"),
     "ranker": ("a ranker", "--ranker"),
@@ -56,7 +56,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _refuse_other_kinds(folder: Path) -> None:
-    """What is no bundle, but a part of one, says where it belongs."""
+    """Refuse a folder that is a part of a bundle, and name the right flag."""
     kind = kind_in(folder)
     if kind in KINDS_OF_PARTS:
         what, flag = KINDS_OF_PARTS[kind]

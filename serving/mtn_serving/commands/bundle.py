@@ -44,7 +44,7 @@ def verify(folder: str) -> List[str]:
 
 
 def short_names(old: str, new: str) -> Tuple[str, str]:
-    """The last folders of two paths, with as many folders before them as tell them apart."""
+    """The shortest ends of two paths that differ."""
     parts = [Path(each).parts for each in (old, new)]
     for length in range(1, max(map(len, parts)) + 1):
         names = [Path(*each[-length:]).as_posix() for each in parts]

@@ -152,7 +152,7 @@ def _add_experiment(add: Callable) -> None:
 
 
 def _template(text: Optional[str]) -> Optional[str]:
-    """Browsers write the query in the place of SEARCH_TERMS; without it, all searches are equal."""
+    """Refuse a URL without SEARCH_TERMS, which browsers replace with the query."""
     if text is not None and SEARCH_TERMS not in text:
         remedy = f"write it where the query belongs: https://example.org/search?q={SEARCH_TERMS}"
         raise InputError(f"no {SEARCH_TERMS} in it", remedy, f"--search-url {text}")

@@ -334,7 +334,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 
 def _is_json(request: Request) -> bool:
-    """Without it, FastAPI takes a body for text."""
+    """Whether the content type is JSON; without it, FastAPI reads the body as text."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower() == _JSON
 
 
