@@ -9,8 +9,9 @@ from optional_parts import need_lightgbm
 from processes import PLUGIN, SMALL, run, train
 
 SETTINGS = {"characters": "symbols", "mask_numbers": True, "mask_emails": False}
-TYPED = ("www.eBay.com!", "learn C++", "O'Brien 555-1234")  # all users issue these in this order
-READ = ("www.ebay.com", "learn c++", "o'brien <number>")
+TYPED = ("O'Brien 555-1234", "www.eBay.com!", "learn C++")  # all users issue these in this order
+READ = ("o'brien <number>", "www.ebay.com", "learn c++")
+SESSION = "'O'Brien' 555-9876 <q> WWW.ebay.com?\n"  # read as the first two
 
 
 def command(name):
@@ -61,8 +62,7 @@ def test_settings_travel(folder):
 
 def test_typed_and_prepared_sessions_get_the_same_list(folder):
     asked = f"{command('suggest')} {parts(folder)} --ranker {folder}/ranker --json"
-    typed = "WWW.ebay.com? <q> 'learn C++'\n"
-    found = run(asked, stdin=f"{typed}{READ[0]} <q> {READ[1]}\n").stdout.splitlines()
+    found = run(asked, stdin=f"{SESSION}{READ[0]} <q> {READ[1]}\n").stdout.splitlines()
     assert found[0] == found[1]
     answer = json.loads(found[0])
     assert answer["session"] == f"{READ[0]} <q> {READ[1]}"
@@ -73,7 +73,7 @@ def test_interactive(folder):
     out = run(
         f"fairseq-interactive {folder}/data-bin {PLUGIN} --path {folder}/save/checkpoint_last.pt"
         " --cpu --beam 2",
-        stdin="WWW.ebay.com? <q> 'learn C++'\n",
+        stdin=SESSION,
     ).stdout
     assert re.findall(r"^S-0\t(.*)$", out, re.MULTILINE) == [f"{READ[0]} <q> {READ[1]}"]
 
