@@ -100,5 +100,5 @@ def test_a_suggester_never_returns_unknown():
     """Even if training allowed `<unk>`, for validation BLEU."""
     task, model = prefers_unknown("2-level", "--generate-unknown")
     trained = TrainedModel(model.float(), task)
-    found = BeamCandidates(trained, beam=4)(trained.sources(["w1 w2 <q> w3"]))
-    assert found[0] and not any("<unk>" in text for text in found[0])
+    (found,) = BeamCandidates(trained, beam=4)(trained.sources(["w1 w2 <q> w3"]))
+    assert found.texts and not any("<unk>" in text for text in found.texts)

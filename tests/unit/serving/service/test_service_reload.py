@@ -114,7 +114,7 @@ def test_a_defect_while_loading_is_refused_too(client_of, monkeypatch):
 
 def test_requests_in_progress_finish_with_their_version(client_of, tmp_path):
     save(tmp_path / "table", "old")
-    client = client_of(bundle=tmp_path / "table", seconds=1.5, deadline=9.0)
+    client = client_of(bundle=tmp_path / "table", seconds=4.0, deadline=20.0)
     _, version = answer(client)
     found = []
     asking = threading.Thread(
