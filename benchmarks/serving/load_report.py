@@ -74,7 +74,7 @@ class Report(NamedTuple):
         return (
             f"{found['cores']} cores, {found['memory_gb']} GB, {found['processor']}. Load average "
             f"before the run {before:.1f}, after it {after:.1f}; server and clients share the "
-            f"cores. {found['seconds']:.0f} s per row.{busy}"
+            f"cores. {found['seconds']:g} s per row.{busy}"
         )
 
     def _goals(self) -> List[List[str]]:
