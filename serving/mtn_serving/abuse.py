@@ -5,7 +5,6 @@ cannot be switched off. It misses disguised words: add a block list of your own.
 """
 
 import re
-from typing import Callable
 
 _MINORS = re.compile(
     r"(?<!\S)(child|children|kids?|kiddie|kiddy|baby|babies|toddlers?|infants?|minors?|"
@@ -14,18 +13,17 @@ _MINORS = re.compile(
 )
 _PRETEENS = re.compile(r"(?<!\S)(pre ?teens?|under ?age|lolitas?|loli)(?!\S)")
 _ONE_WORD = re.compile(r"(child|kid|kiddie|kiddy|preteen)s?porn")
-_SEXUAL = re.compile(r"(?<!\S)(nudes?|naked|topless|sexy|erotica?)(?!\S)")
+_SEXUAL = frozenset(("nude", "nudes", "naked", "topless", "sexy", "erotic", "erotica"))
 _PICTURES = re.compile(r"(?<!\S)(models?|pics?|pictures?|photos?|galler(y|ies)|videos?|bbs)(?!\S)")
 
 
-def looks_for_abuse(query: str, is_explicit: Callable[[str], bool]) -> bool:
+def looks_for_abuse(query: str, is_explicit: bool) -> bool:
     """Args:
     query: normalised
-    is_explicit: whether a text has a word of the bundled list
+    is_explicit: whether it has a word of the bundled list
     """
-    if _ONE_WORD.search(query):
+    if "porn" in query and _ONE_WORD.search(query):
         return True
-    sexual = _SEXUAL.search(query) is not None or is_explicit(query)
-    if _PRETEENS.search(query):
-        return sexual or _PICTURES.search(query) is not None
-    return sexual and _MINORS.search(query) is not None
+    if is_explicit or not _SEXUAL.isdisjoint(query.split()):
+        return _MINORS.search(query) is not None or _PRETEENS.search(query) is not None
+    return _PRETEENS.search(query) is not None and _PICTURES.search(query) is not None

@@ -98,6 +98,11 @@ class OwnText:
         self.word_pairs = {pair for words in typed for pair in zip(words, words[1:])}
 
 
+class _Kind(NamedTuple):
+    is_explicit: bool  # by the rules in use
+    is_abuse: bool  # by the bundled list, whatever the rules
+
+
 class DisplayFilter:
     """Applies the rules. Keeps no state between calls.
 
@@ -120,7 +125,7 @@ class DisplayFilter:
         entries = bundled if rules.explicit is None else rules.explicit
         # Match texts normalised as AOL's: punctuation never hides a word, whatever the settings.
         self._has_bundled_word = block_list(bundled)
-        self._is_explicit = block_list(entries)
+        self._has_explicit_word = None if entries == bundled else block_list(entries)
         if text is None:  # unknown settings: texts may have any character
             self._is_blocked = _on_normalised(block_list(rules.block_list), rules.block_list)
         else:
@@ -138,8 +143,9 @@ class DisplayFilter:
             held_back: counter for the candidates held back, by REASONS
         """
         typed = [normalise(query, AOL) for query in own.session]
-        is_explicit_session = any(map(self._is_explicit, typed))
-        is_abuse = any(map(self._looks_for_abuse, typed))
+        kinds = list(map(self._kind, typed))
+        is_explicit_session = any(kind.is_explicit for kind in kinds)
+        is_abuse = any(kind.is_abuse for kind in kinds)
         kept: List[Candidate] = []
         for candidate in candidates:
             reason = ABUSE if is_abuse else self._reason(candidate.text, own, is_explicit_session)
@@ -151,14 +157,14 @@ class DisplayFilter:
 
     def _reason(self, text: str, own: OwnText, is_explicit_session: bool) -> Optional[str]:
         """One of REASONS, or None if the text may be shown."""
-        normalised = normalise(text, AOL)
-        if self._looks_for_abuse(normalised):
+        kind = self._kind(normalise(text, AOL))
+        if kind.is_abuse:
             return ABUSE
         if not _MASKS.isdisjoint(text.split()):
             return MASK
         if self._is_blocked(text):
             return BLOCK_LIST
-        if not is_explicit_session and self._is_explicit(normalised):
+        if kind.is_explicit and not is_explicit_session:
             return EXPLICIT
         if text in own.queries:
             return None
@@ -182,8 +188,12 @@ class DisplayFilter:
         people = table.users_of(number) if table.has_users else int(table.asked[number])
         return max(people, 1) >= self.min_users  # somebody did ask it
 
-    def _looks_for_abuse(self, normalised: str) -> bool:
-        return looks_for_abuse(normalised, self._has_bundled_word)
+    def _kind(self, normalised: str) -> "_Kind":
+        has_bundled_word = self._has_bundled_word(normalised)
+        is_explicit = has_bundled_word
+        if self._has_explicit_word is not None:
+            is_explicit = self._has_explicit_word(normalised)
+        return _Kind(is_explicit, looks_for_abuse(normalised, has_bundled_word))
 
     def _has_personal_data(self, text: str, number: Optional[int]) -> bool:
         """Whether the text, or the form shown instead, has personal data."""

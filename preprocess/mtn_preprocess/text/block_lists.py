@@ -7,7 +7,7 @@ a phrase          blocked anywhere, as whole words
 
 import re
 from pathlib import Path
-from typing import Callable, Iterable, List, Tuple
+from typing import Callable, Dict, Iterable, List, Sequence, Tuple
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.text_settings import AOL, TextSettings
@@ -50,13 +50,33 @@ def block_list(entries: Iterable[str], characters: str = AOL) -> Callable[[str],
         characters: the character rule of the queries
     """
     entries = list(entries)
-    patterns = [entry[1:-1] for entry in entries if _is_pattern(entry)]
     as_query = QueryReader(TextSettings(characters))
-    phrases = [re.escape(as_query(entry)) for entry in entries if not _is_pattern(entry)]
-    if phrases:
-        patterns.append(f"(?<![^ ])(?:{'|'.join(phrases)})(?![^ ])")
-    searches = [re.compile(pattern).search for pattern in patterns]
-    return lambda query: any(search(query) for search in searches)
+    phrases = [as_query(entry) for entry in entries if not _is_pattern(entry)]
+    has_phrase = _Phrases([phrase.split() for phrase in phrases])
+    searches = [re.compile(entry[1:-1]).search for entry in entries if _is_pattern(entry)]
+
+    def is_blocked(query: str) -> bool:
+        return has_phrase(query.split()) or any(search(query) for search in searches)
+
+    return is_blocked
+
+
+class _Phrases:
+    """Finds phrases in a query by their first words: one look-up per word, however many phrases."""
+
+    def __init__(self, phrases: Iterable[List[str]]) -> None:
+        self._behind: Dict[str, List[List[str]]] = {}  # first word -> the rest of each phrase
+        for first, *rest in phrases:
+            self._behind.setdefault(first, []).append(rest)
+
+    def __call__(self, words: Sequence[str]) -> bool:
+        if self._behind.keys().isdisjoint(words):
+            return False
+        return any(
+            words[place : place + len(rest)] == rest
+            for place, word in enumerate(words, 1)
+            for rest in self._behind.get(word, ())
+        )
 
 
 def _is_pattern(entry: str) -> bool:
