@@ -82,7 +82,8 @@ def features(
     past: Optional[Past] = None,
 ) -> np.ndarray:
     """(candidates, NAMES)"""
-    columns = {name: np.full(len(candidates), np.nan, dtype=np.float32) for name in NAMES}
+    found = np.full((len(NAMES), len(candidates)), np.nan, dtype=np.float32)
+    columns = dict(zip(NAMES, found))
     columns["queries"][:] = len(session)
     columns["last_words"][:] = len(session[-1].split())
     for field, name in _PLACES.items():
@@ -96,7 +97,7 @@ def features(
         _add_model(columns, texts, scores)
     _add_words(columns, session, texts, table)
     _add_made_up(columns)
-    return np.stack([columns[name] for name in NAMES], axis=1)
+    return found.T.copy()
 
 
 def _add_history(columns: Dict[str, np.ndarray], texts: Sequence[str], past: Past) -> None:

@@ -5,6 +5,8 @@ from typing import Iterable
 
 import numpy as np
 
+from .sorted_values import place_of
+
 
 def fingerprints(texts: Iterable[str]) -> np.ndarray:
     """-> (texts,), sorted"""
@@ -16,9 +18,7 @@ def is_among(text: str, prints: np.ndarray) -> bool:
     """Args:
     prints: from `fingerprints`
     """
-    wanted = np.frombuffer(_digest(text), "<u8")[0]
-    place = int(np.searchsorted(prints, wanted))
-    return place < len(prints) and bool(prints[place] == wanted)
+    return place_of(prints, int.from_bytes(_digest(text), "little")) is not None
 
 
 def _digest(text: str) -> bytes:

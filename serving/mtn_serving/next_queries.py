@@ -21,6 +21,7 @@ from .fingerprints import is_among
 from .kept_folder import HEADER, Kind
 from .most_frequent import MostFrequent
 from .ranked_lists import RankedLists
+from .sorted_values import place_of
 from .text_pool import TextPool
 from .typed_words import TypedWords
 
@@ -87,10 +88,7 @@ class Followers:
         return found
 
     def _context(self, shorter: Sequence[int], query: int) -> Optional[int]:
-        key = context_key(shorter[-1] if shorter else None, query)
-        place = int(np.searchsorted(self.context_keys, np.uint64(key)))
-        found = place < len(self.context_keys) and int(self.context_keys[place]) == key
-        return place if found else None
+        return place_of(self.context_keys, context_key(shorter[-1] if shorter else None, query))
 
     def suggest(self, session: Sequence[str], most: int) -> List[Tuple[str, float]]:
         """Next queries with relative frequencies: by the longest context, then by shorter ones.
@@ -157,9 +155,8 @@ class NextQueries(Followers):
 
     def form_of(self, number: int) -> Optional[str]:
         """The same as `form`, by the number of the query."""
-        place = int(np.searchsorted(self.shown, np.uint32(number)))
-        found = place < len(self.shown) and int(self.shown[place]) == number
-        return self.forms[place] if found else None
+        place = place_of(self.shown, number)
+        return None if place is None else self.forms[place]
 
     @cached_property
     def most_asked(self) -> MostFrequent:

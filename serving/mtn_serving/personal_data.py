@@ -85,13 +85,15 @@ def has_personal_data(text: str) -> bool:
     """Args:
     text: a query as typed or as in prepared text
     """
-    words = _WORD.findall(text.lower())
+    lower = text.lower()
+    words = _WORD.findall(lower)
+    # Every suggestion is checked, and hardly any has such data: a quick look before each search.
     return (
         any(map(_is_long, _DIGITS.findall(text)))
-        or _EMAIL.search(text) is not None
-        or _PERSONAL_PART.search(text.lower()) is not None
-        or _is_mail_address(words)
-        or _is_profile(text, words)
+        or ("@" in text and _EMAIL.search(text) is not None)
+        or (("/~" in text or "=" in text) and _PERSONAL_PART.search(lower) is not None)
+        or (not _FIRST_WORDS.isdisjoint(words) and _is_mail_address(words))
+        or (not _PROFILE_HOSTS.isdisjoint(words) and _is_profile(lower, words))
     )
 
 
@@ -138,10 +140,10 @@ def _is_full_name(words: Sequence[str]) -> bool:
     )
 
 
-def _is_profile(text: str, words: Sequence[str]) -> bool:
-    """Whether the text is the URL of a person's page on a profile host."""
+def _is_profile(lower: str, words: Sequence[str]) -> bool:
+    """Whether a text, in lower case, is the URL of a person's page on a profile host."""
     is_url = words[:1] and words[0] in _URL_STARTS
     for host, end, name in zip(words, words[1:], words[2:]):
         if host in _PROFILE_HOSTS and end in _TOP_LEVEL:
-            return bool(is_url or f"{host}.{end}/{name}" in text.lower())
+            return bool(is_url or f"{host}.{end}/{name}" in lower)
     return False

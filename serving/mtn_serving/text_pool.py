@@ -74,47 +74,54 @@ class TextPool(Sequence[str]):
             return [self[i] for i in range(*index.indices(len(self)))]
         if not 0 <= index < len(self._ends):
             raise IndexError(index)
-        start = self._ends[index - 1] if index else 0
-        end = self._ends[index]
-        if not start <= end <= len(self._letters):
-            raise self.damaged()
         try:
-            return str(self._letters[start:end], "utf-8")
+            return self._encoded(index).decode("utf-8")
         except UnicodeDecodeError:
             raise self.damaged() from None
 
     def find(self, text: str) -> Optional[int]:
         """The position of a text, or None."""
-        place = self._first_not_below(text)
-        return place if place < len(self) and self[place] == text else None
+        wanted = _utf8(text)
+        place = self._first_not_below(text, wanted)
+        return place if place < len(self._ends) and self._encoded(place) == wanted else None
 
     def starting_with(self, prefix: str) -> range:
         """The positions of all texts with this prefix, which are contiguous."""
-        return range(self._first_not_below(prefix), self._first_not_below(prefix + _LAST_CHARACTER))
+        last = prefix + _LAST_CHARACTER
+        return range(*(self._first_not_below(each, _utf8(each)) for each in (prefix, last)))
 
-    def _first_not_below(self, text: str) -> int:
+    def _first_not_below(self, text: str, wanted: bytes) -> int:
         """Binary search among the decoded texts, then between two of them. Bytes have the same
-        order as texts, so no text is decoded."""
+        order as texts, so no text is decoded.
+
+        Args:
+            wanted: the text's bytes
+        """
         place, step = bisect_left(self._decoded, text), self._step
-        low, high = max(0, (place - 1) * step + 1), min(len(self), place * step)
-        wanted = text.encode("utf-8", "surrogatepass")  # typed text may have surrogates
-        letters, ends, size = self._letters, self._ends, len(self._letters)
+        low, high = max(0, (place - 1) * step + 1), min(len(self._ends), place * step)
         while low < high:
             middle = (low + high) // 2
-            start, end = ends[middle - 1] if middle else 0, ends[middle]
-            if not start <= end <= size:
-                raise self.damaged()
-            if bytes(letters[start:end]) < wanted:
+            if self._encoded(middle) < wanted:
                 low = middle + 1
             else:
                 high = middle
         return low
+
+    def _encoded(self, index: int) -> bytes:
+        start, end = self._ends[index - 1] if index else 0, self._ends[index]
+        if not start <= end <= len(self._letters):
+            raise self.damaged()
+        return bytes(self._letters[start:end])
 
     @cached_property
     def _decoded(self) -> List[str]:
         """Every `_step`-th text."""
         return self[:: self._step]
 
-    @property
+    @cached_property
     def _step(self) -> int:
         return 1 + len(self._ends) // _MAX_DECODED
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")  # typed text may have surrogates

@@ -9,6 +9,7 @@ from typing import Dict, Iterable, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
+from .sorted_values import place_of
 from .text_pool import TextPool
 
 _LOW = np.uint64(0xFFFFFFFF)
@@ -36,10 +37,8 @@ class TypedWords(NamedTuple):
         numbers = self.words.find(word), self.words.find(next_word)
         if numbers[0] is None or numbers[1] is None:
             return 0
-        pair = numbers[0] << 32 | numbers[1]
-        place = int(np.searchsorted(self.word_pairs, np.uint64(pair)))
-        found = place < len(self.word_pairs) and int(self.word_pairs[place]) == pair
-        return int(self.word_pair_users[place]) if found else 0
+        place = place_of(self.word_pairs, numbers[0] << 32 | numbers[1])
+        return 0 if place is None else int(self.word_pair_users[place])
 
     def with_texts(self, texts: Iterable[str]) -> "TypedWords":
         """The same with more texts in `words`, each with a count of 0."""
