@@ -13,6 +13,7 @@ from .encoder import Encoded, bias_of
 from .vocabulary import END, PAD, Vocabulary
 
 _FLOOR = -60.0  # minimum log-probability of unknown words, as in the plugin
+_MAX_PADDING = 1.5  # times the size of the smallest trie of a step
 _MAX_NUMBERS = 1 << 22  # numbers in one matrix of nodes x words: 16 MB
 
 Known = Dict[Tuple[int, ...], float]  # log-probabilities of texts, by columns
@@ -69,6 +70,11 @@ class _Job(NamedTuple):
     session: int
     trie: Trie
     paths: List[Tuple[List[int], List[int]]]  # of the candidates, see `Trie.add`
+    scores: List[float]  # of the candidates, once they are computed
+
+    @property
+    def size(self) -> int:
+        return len(self.trie.columns)
 
 
 def score(
@@ -93,14 +99,17 @@ def score(
         for of_session, of_known in zip(columns, known)
     ]
     _refuse_too_long(columns, len(decoder.positions))
-    sums: List[List[float]] = [[] for _ in candidates]
     max_nodes = max(1, _MAX_NUMBERS // len(vocabulary))
-    for jobs in _groups(list(_jobs(new, max_nodes)), max_nodes):
-        wanted = _wanted_scores(decoder, encoded.only([job.session for job in jobs]), jobs)
-        for job, of_nodes in zip(jobs, wanted.tolist()):
-            sums[job.session] += [
+    jobs = list(_jobs(new, max_nodes))
+    for group in _groups(jobs, max_nodes):
+        wanted = _wanted_scores(decoder, encoded.only([job.session for job in group]), group)
+        for job, of_nodes in zip(group, wanted.tolist()):
+            job.scores[:] = (
                 sum(of_nodes[node][place] for node, place in zip(*path)) for path in job.paths
-            ]
+            )
+    sums: List[List[float]] = [[] for _ in candidates]
+    for job in jobs:
+        sums[job.session] += job.scores
     return [
         Scores(
             np.array(_in_order(of_session, of_known, of_new)),
@@ -130,22 +139,22 @@ def _refuse_too_long(columns: Sequence[Sequence[Sequence[int]]], longest: int) -
 
 def _jobs(columns: Sequence[Sequence[Sequence[int]]], max_nodes: int) -> Iterator[_Job]:
     for session, of_session in enumerate(columns):
-        job = _Job(session, Trie(), [])
+        job = _Job(session, Trie(), [], [])
         for each in of_session:
-            if job.paths and len(job.trie.columns) + len(each) > max_nodes:
+            if job.paths and job.size + len(each) > max_nodes:
                 yield job
-                job = _Job(session, Trie(), [])
+                job = _Job(session, Trie(), [], [])
             job.paths.append(job.trie.add(each))
         if job.paths:
             yield job
 
 
 def _groups(jobs: Sequence[_Job], max_nodes: int) -> Iterator[List[_Job]]:
-    """Groups of jobs to run in one step, padded to the largest."""
+    """Groups of jobs to run in one step, padded to the largest; smallest first."""
     group: List[_Job] = []
-    for job in jobs:
-        most = max(len(each.trie.columns) for each in [*group, job])
-        if group and (len(group) + 1) * most > max_nodes:
+    for job in sorted(jobs, key=lambda job: job.size):
+        is_full = (len(group) + 1) * job.size > max_nodes
+        if group and (is_full or job.size > _MAX_PADDING * group[0].size):
             yield group
             group = []
         group.append(job)
