@@ -7,8 +7,10 @@ run_scores                  computes mean and range over runs
 training_log                reads learning curves
 samples                     reads sample sessions and their suggestions
 trained_models, attention   read checkpoints: sizes, attention
-paper                       the paper's figures
-sections, score_tables      build the report, section by section
+paper                       the paper's results
+section_inputs              loads what the sections read
+sections                    lists the sections: data_section, score_sections, model_sections
+score_tables                builds the tables of scores
 document                    defines headings, paragraphs, tables, pictures
 pictures                    draws with matplotlib
 markdown, html_page         write the document to files

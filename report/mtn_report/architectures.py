@@ -13,7 +13,7 @@ PAPER_VOCABULARY = 76604
 def main(argv: Optional[Sequence[str]] = None) -> None:
     parser = CommandParser(
         prog="mtn-architectures",
-        description="Print the architectures of this package and their numbers of parameters.",
+        description="Print the architectures of this package with their numbers of parameters.",
     )
     parser.add_argument(
         "--vocabulary",
@@ -34,7 +34,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
             with without_allocating():
                 count, body = parameters(build(name, args.vocabulary), args.vocabulary)
             out.write(f"| `{name}` | {count:,} | {body:,} |\n")
-            out.flush()  # each line takes a while
+            out.flush()  # building a model takes a while
 
 
 if __name__ == "__main__":

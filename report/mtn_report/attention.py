@@ -17,7 +17,7 @@ class Attention(NamedTuple):
 
 
 def read_attention(checkpoint: Path, data: Path, sessions: List[Session]) -> List[Attention]:
-    """The attention in sessions of two or more queries; a single query attends only to itself."""
+    """The attention in sessions with two or more queries; a single query attends only to itself."""
     from mtn_fairseq.checkpoints.loading import load_model  # imports torch and fairseq
     from mtn_fairseq.modules.attention_weights import session_attention
     from mtn_fairseq.modules.mtn_encoder import MTNEncoder
@@ -26,8 +26,8 @@ def read_attention(checkpoint: Path, data: Path, sessions: List[Session]) -> Lis
     encoder = model.encoder
     if not isinstance(encoder, MTNEncoder) or not encoder.levels:
         raise InputError(
-            "a model without a session level",
-            "name a system of `--arch mtn` with two levels or more as `attention`",
+            "the model has no session level",
+            "give a system of `--arch mtn` with at least two levels as `attention`",
             checkpoint,
         )
     found = []

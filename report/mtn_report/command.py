@@ -1,4 +1,4 @@
-"""`mtn-report`: evaluated runs as Markdown with pictures, and as one HTML page."""
+"""`mtn-report`: a report on evaluated runs, as Markdown with pictures and as one HTML page."""
 
 import argparse
 import logging
@@ -50,19 +50,20 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = CommandParser(
         prog="mtn-report",
-        description="Write the paper's tables and pictures for the runs of an experiment, beside "
-        "the paper's own: report.md with pictures, and report.html, one file.",
+        description="Report the runs of an experiment in the tables and pictures of the paper, "
+        "beside the paper's results. Writes report.md with its pictures, and report.html, a single "
+        "file.",
         epilog=f"The format of {NAME}: docs/report.md.",
     )
-    parser.add_argument("experiment", help=f"a {NAME}, or the folder that has one")
-    parser.add_argument("--output", required=True, metavar="FOLDER", help="where to write")
+    parser.add_argument("experiment", help=f"a {NAME}, or its folder")
+    parser.add_argument("--output", required=True, metavar="FOLDER", help="folder for the report")
     return parser
 
 
 def _check_folder(folder: Path, inputs: Sequence[str]) -> None:
     """Check that the report can be written and replaces none of its inputs.
 
-    A new folder is removed again, so that a later error does not leave an empty one.
+    A new folder is removed again, so that a later error leaves no empty folder.
     """
     made = [path for path in (folder, *folder.parents) if not os.path.exists(path)]
     try:
@@ -72,14 +73,16 @@ def _check_folder(folder: Path, inputs: Sequence[str]) -> None:
         for path in made:
             path.rmdir()
     except (FileExistsError, NotADirectoryError):
-        raise InputError("not a folder", "name another --output", folder) from None
+        raise InputError("not a folder", "choose another --output", folder) from None
     except OSError as error:
         raise InputError(
-            f"cannot be written to ({error.strerror})", "name another --output", folder
+            f"cannot be written ({error.strerror})", "choose another --output", folder
         ) from None
     for name in (*_PAGES, *(f"{picture}.png" for picture in PICTURES)):
         if (folder / name).is_dir():
-            raise InputError("a folder", "remove it, or name another --output", folder / name)
+            raise InputError(
+                "is a folder, not a file", "remove it, or choose another --output", folder / name
+            )
         if folder not in made:
             check_result_file(str(folder / name), inputs)
 
@@ -90,8 +93,8 @@ def _build(manifest: Manifest) -> Document:
         document = build_document(manifest)
     if any(_MISSING_GLYPH.match(str(warning.message)) for warning in caught):
         print(
-            "mtn-report: the pictures have boxes for letters that their font lacks; install one "
-            "that has them, and name it in matplotlibrc, as in "
+            "mtn-report: the font of the pictures lacks some letters, which appear as boxes; "
+            "install a font that has them, and name it in matplotlibrc, for example "
             "`font.family: DejaVu Sans, Noto Sans CJK JP`",
             file=sys.stderr,
         )
@@ -99,11 +102,11 @@ def _build(manifest: Manifest) -> Document:
 
 
 def _remove_other_pictures(folder: Path, written: List[str]) -> None:
-    """Remove pictures of an earlier report, which may show queries that this one must not show."""
+    """Remove pictures of an earlier report: they may show queries that are now private."""
     for name in (f"{picture}.png" for picture in PICTURES):
         if name not in written and (folder / name).is_file():
             (folder / name).unlink()
-            print(f"mtn-report: removed {folder / name}, of an earlier report", file=sys.stderr)
+            print(f"mtn-report: removed {folder / name}, from an earlier report", file=sys.stderr)
 
 
 if __name__ == "__main__":

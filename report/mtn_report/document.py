@@ -20,15 +20,15 @@ class Cell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A text in the first cell starts a group; the rows below without one belong to it."""
+    """A row with text in its first cell starts a group, which lasts until the next such row."""
 
     head: List[str]
     rows: List[List[Cell]]
     words: int = 1  # number of text columns on the left; numbers follow
-    folded: str = ""  # title of a collapsible section, if the format has one
+    folded: str = ""  # if not empty: title of a collapsible section around the table
 
 
-# All pictures a report may have. The names also identify files of an earlier report.
+# All pictures that a report can have. Files of an earlier report are found by these names.
 PICTURES = ("bleu", "positions", "curves", "curves-others", "attention")
 
 

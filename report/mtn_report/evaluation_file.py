@@ -1,4 +1,4 @@
-"""Read an output of `mtn-evaluate --json`; raises if it lacks what a report needs."""
+"""Read a file of `mtn-evaluate --json`, and check that it has what a report needs."""
 
 import math
 from pathlib import Path
@@ -17,15 +17,11 @@ def read_evaluation(path: Path) -> dict:
     result = read_json(path, _REMEDY)
     if not isinstance(result, dict) or not result.keys() >= _ENTRIES or result["schema"] != SCHEMA:
         raise InputError(
-            f"no evaluation of schema {SCHEMA}", "give a file of `mtn-evaluate --json`", path
+            f"not an evaluation of schema {SCHEMA}", "give a file of `mtn-evaluate --json`", path
         )
-    for place, is_as_written in _checks(result):
-        if not is_as_written:
-            raise InputError(
-                f"not as mtn-evaluate writes it: {place}",
-                _REMEDY,
-                path,
-            )
+    for place, is_valid in _checks(result):
+        if not is_valid:
+            raise InputError(f"missing or invalid entry: {place}", _REMEDY, path)
     return result
 
 
@@ -37,13 +33,13 @@ def _checks(result: dict) -> Iterator[Tuple[str, bool]]:
     yield "test: words", _is_count(test.get("words"))
     yield "test: sha256", isinstance(test.get("sha256"), str)
     unknown = test.get("unknown_words")
-    # The words are the denominator of a share.
+    # The share of unknown words divides by the number of words.
     yield "test: unknown_words", unknown is None or (_is_count(unknown) and test["words"] > 0)
     yield "signature", isinstance(result["signature"], str)
     yield "notes", _is_list(result["notes"], str)
     yield "systems", _is_list(result["systems"], dict)
     for number, system in enumerate(result["systems"], 1):
-        yield f"systems: name of number {number}", isinstance(system.get("name"), str)
+        yield f"systems: name of system {number}", isinstance(system.get("name"), str)
         yield from _system_checks(system)
     comparisons = result.get("comparisons", [])
     yield "comparisons", _is_list(comparisons, dict)
@@ -51,6 +47,10 @@ def _checks(result: dict) -> Iterator[Tuple[str, bool]]:
         words = [each.get(name) for name in ("system", "baseline", "text", "figure")]
         numbers = [each.get(name) for name in ("difference", "low", "high")]
         yield "comparisons", _is_list(words, str) and all(map(_is_number, numbers))
+    bootstrap = result.get("bootstrap")  # older versions do not have this entry
+    yield "bootstrap", bootstrap is None or isinstance(bootstrap, dict)
+    unit = bootstrap.get("unit") if bootstrap else None
+    yield "bootstrap: unit", unit is None or isinstance(unit, str)
     runs = result.get("runs", {})
     yield "runs", isinstance(runs, dict) and all(_is_list(names, str) for names in runs.values())
 
@@ -76,7 +76,7 @@ def _system_checks(system: dict) -> Iterator[Tuple[str, bool]]:
 def _figure_checks(place: str, found: dict) -> Iterator[Tuple[str, bool]]:
     yield f"{place}: raw", isinstance(found.get("raw"), dict)
     for text in TEXTS:
-        figures = found.get(text) or {}  # without a dictionary there is only raw text
+        figures = found.get(text) or {}  # without --dict there is only raw text
         yield f"{place}: {text}", isinstance(figures, dict)
         for figure, value in figures.items():
             yield f"{place}: {text}: {figure}", value is None or _is_number(value)

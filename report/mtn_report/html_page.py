@@ -9,7 +9,7 @@ from .document import Block, Cell, Document, Heading, Paragraph, Picture, Table
 from .pictures import DPI
 
 CSS_DPI = 96  # CSS pixels per inch
-WIDE = 640  # pixels; wider pictures scroll on a phone instead of shrinking until unreadable
+WIDE = 640  # pixels; on a phone, wider pictures scroll instead of shrinking
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1b1f; --paper: #fff; --line: #d5d5dc; --soft: #5c5c66;
   --band: #f4f5f8; --link: #0060a0; }
@@ -85,7 +85,7 @@ def _block(block: Block) -> str:
         return f"<p>{escape(block.text)}</p>"
     if isinstance(block, Picture):
         data = base64.b64encode(block.png).decode("ascii")
-        # Letters in pictures have the size of the text, and are sharp on high-resolution screens.
+        # The letters of a picture are as large as the text, and sharp on high-resolution screens.
         width, height = (round(pixels * CSS_DPI / DPI) for pixels in block.pixels())
         size = f'width="{width}" height="{height}"' + (' class="wide"' if width > WIDE else "")
         source = f"data:image/png;base64,{data}"

@@ -16,11 +16,11 @@ SCHEMA = 1
 GROUPS = ("main", "ablation", "variant", "beyond", "yardstick")
 _SHORT = Repr()
 _SHORT.maxstring = 100
-shortened = _SHORT.repr  # of values in errors, which may be long or nested
+shortened = _SHORT.repr  # for values in errors, which may be long or nested
 
 
 class Run(NamedTuple):
-    """One training run of a system, or the single run of a yardstick."""
+    """One training run of a system, or the single run of a baseline."""
 
     seed: Optional[int]
     scores: Optional[str]  # name in the evaluations
@@ -34,8 +34,8 @@ class System(NamedTuple):
     groups: List[str]
     paper: Optional[str]
     arch: Optional[str]
-    data: Optional[Path]  # if its dictionary differs from the others'
-    compared: Optional[str]  # name in the comparisons, for one run or all runs
+    data: Optional[Path]  # only if its dictionary differs from the manifest's
+    compared: Optional[str]  # name in the comparisons: of its only run, or of all runs
     runs: List[Run]
 
     def checkpoint(self) -> Optional[Path]:
@@ -112,7 +112,7 @@ def _system(entry: "_Entry") -> System:
     for group in system.groups:
         entry.check_choice("group", group, GROUPS)
     if not system.groups:
-        entry.refuse("no `group`", f"give one of {', '.join(GROUPS)}")
+        entry.refuse("no `group`", f"choose from {', '.join(GROUPS)}")
     if system.paper is not None:
         entry.check_choice("paper", system.paper, paper.NAMES)
     return system
@@ -135,26 +135,25 @@ def _check(manifest: Manifest) -> None:
     labels = [system.label for system in manifest.systems]
     compared = [system.compared for system in manifest.systems if system.compared is not None]
     for names, what, remedy in (
-        (labels, "", "give each its own label"),
-        (compared, "with `compared` ", "a comparison is of one system: give each its own"),
+        (labels, "label", "give each system a different label"),
+        (compared, "compared", "a comparison belongs to one system: give each a different name"),
     ):
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise InputError(f"two systems {what}{shortened(twice)}", remedy, manifest.file)
+            raise InputError(f"two systems with `{what}` {shortened(twice)}", remedy, manifest.file)
     _check_shown(manifest)
     if any(line < 1 for line in manifest.sample_lines):
-        raise InputError("`sample_lines` below 1", "count lines from 1", manifest.file)
+        raise InputError("`sample_lines` below 1", "lines are counted from 1", manifest.file)
     if manifest.attention is not None and manifest.attention not in labels:
         raise InputError(
             f"`attention`: no system {shortened(manifest.attention)}",
-            f"name one of {', '.join(labels)}",
+            f"choose from {', '.join(labels)}",
             manifest.file,
         )
     if any(s.label == manifest.attention and s.data is not None for s in manifest.systems):
         raise InputError(
-            f"`attention`: {manifest.attention} has `data` of its own, and reads other tokens than "
-            "those of `test`",
-            "name a system without",
+            f"`attention`: {manifest.attention} has its own `data`, with other tokens than `test`",
+            "choose a system without `data`",
             manifest.file,
         )
 
@@ -166,8 +165,8 @@ def _check_shown(manifest: Manifest) -> None:
     for text in (manifest.title, *(s.label for s in manifest.systems), *archs, *paragraphs):
         if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in text):
             raise InputError(
-                f"{shortened(text)} has a line break, or a character that nothing can show",
-                "write it without",
+                f"{shortened(text)} has a line break or an unprintable character",
+                "remove it",
                 manifest.file,
             )
 
@@ -177,9 +176,9 @@ class _Entry:
 
     def __init__(self, given: Any, file: Path, place: str) -> None:
         self.file, self.place = file, place
-        self.asked: List[str] = []
+        self.known: List[str] = []
         if not isinstance(given, dict):
-            self.refuse("no JSON object", "see docs/report.md")
+            self.refuse("not a JSON object", "see docs/report.md")
         self.given: Dict[str, Any] = given
 
     def refuse(self, reason: str, remedy: str) -> NoReturn:
@@ -188,15 +187,15 @@ class _Entry:
     def refuse_others(self) -> None:
         """Refuse unknown names: a misspelt name would silently drop a part of the report."""
         for name in self.given:
-            if name not in self.asked:
-                self.refuse(f"unknown entry `{name}`", f"known are {', '.join(self.asked)}")
+            if name not in self.known:
+                self.refuse(f"unknown entry `{name}`", f"choose from {', '.join(self.known)}")
 
     def check_choice(self, name: str, value: str, choices: Sequence[str]) -> None:
         if value not in choices:
-            self.refuse(f"`{name}` is {shortened(value)}", f"give one of {', '.join(choices)}")
+            self.refuse(f"`{name}` is {shortened(value)}", f"choose from {', '.join(choices)}")
 
     def _value(self, name: str, kind: type, what: str) -> Any:
-        self.asked.append(name)
+        self.known.append(name)
         value = self.given.get(name)
         # In Python, unlike JSON, `true` is an int.
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
@@ -214,7 +213,7 @@ class _Entry:
 
     def _list(self, name: str, kind: type, what: str) -> List[Any]:
         """A list of values; a single text counts as a list of one."""
-        self.asked.append(name)
+        self.known.append(name)
         value = self.given.get(name)
         values = [value] if isinstance(value, str) else [] if value is None else value
         if not isinstance(values, list) or not all(type(v) is kind for v in values):
@@ -230,7 +229,7 @@ class _Entry:
     def entries(self, name: str) -> List["_Entry"]:
         given = self._list(name, dict, "objects")
         if not given:
-            self.refuse(f"no `{name}`", "name at least one")
+            self.refuse(f"no `{name}`", "list at least one")
         one = name.rstrip("s")
         return [
             _Entry(value, self.file, f"{self.place}{one} {value.get('label', number)}: ")
@@ -249,6 +248,6 @@ class _Entry:
         if not os.path.exists(f"{path}{ending}"):
             self.refuse(
                 f"`{name}`: no such file: {path}{ending}",
-                "make it, or take the entry out and its section is left out",
+                "create it, or remove the entry: its section is then not shown",
             )
         return path

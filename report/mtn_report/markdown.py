@@ -6,7 +6,7 @@ from typing import Iterator, List
 
 from .document import Block, Cell, Document, Heading, Paragraph, Picture, Table
 
-# All ASCII characters with a meaning in Markdown: queries must appear as typed.
+# ASCII characters with a meaning in Markdown. They are escaped, so that queries appear as typed.
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 _LIKE_A_LIST = re.compile(r"^(\s*\d*)([-+=.)])", re.MULTILINE)
 
@@ -30,7 +30,7 @@ def _block(block: Block) -> str:
     table = "\n".join(_table(block))
     if not block.folded:
         return table
-    # Markdown has no collapsible sections, but most renderers support this HTML.
+    # Markdown has no collapsible sections, but most renderers accept this HTML.
     title = html.escape(block.folded)
     return f"<details><summary>{title}</summary>\n\n{table}\n\n</details>"
 

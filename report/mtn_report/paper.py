@@ -1,4 +1,4 @@
-"""The paper's results for the AOL log, in one place.
+"""The paper's results on the AOL log.
 
 Garg, Dhillon, Yu: *Multiresolution Transformer Networks*.
 """
@@ -22,15 +22,15 @@ class PaperRow(NamedTuple):
     decoder_layers: Optional[str] = None
 
 
-# Table 1, "Details of Datasets", the columns of AOL. The shares are 90 / 5 / 5, though Section 5.1
-# says 95 / 2.5 / 2.5.
+# Table 1, "Details of Datasets", the AOL columns. The shares are 90 / 5 / 5, but Section 5.1 says
+# 95 / 2.5 / 2.5.
 SPLITS = {
     "train": Split(1628433, 4285507),
     "valid": Split(90932, 238890),
     "test": Split(90507, 238289),
 }
 
-# Section 5.1, the last paragraph but one: words seen at least 8 times in training.
+# Section 5.1, second-to-last paragraph: words seen at least 8 times in training.
 VOCABULARY = 76604
 
 

@@ -40,7 +40,7 @@ DPI = 160
 BLUE = "#0072B2"
 _COLOURS = (BLUE, "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-_GREYS = (("#000000", ":"), ("#555555", "--"), ("#888888", "-."))  # for yardsticks
+_GREYS = (("#000000", ":"), ("#555555", "--"), ("#888888", "-."))  # for baselines
 _THIN_MARKERS = ("x", "+", "1", "2", "|", "_", "3", "4")
 _SETTINGS = {
     "font.size": 10,
@@ -61,14 +61,14 @@ class Style(NamedTuple):
     line: Any
 
 
-def styles(models: Sequence[str], yardsticks: Sequence[str]) -> Dict[str, Style]:
+def styles(models: Sequence[str], baselines: Sequence[str]) -> Dict[str, Style]:
     """One style per label, the same in every picture. Colour and marker together are unique for
-    up to 24 models and 24 yardsticks."""
+    up to 24 models and 24 baselines."""
     found = {}
     for i, label in enumerate(models):
         line = "-" if i < len(_COLOURS) else (0, (5, 1))
         found[label] = Style(_COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)], line)
-    for i, label in enumerate(yardsticks):
+    for i, label in enumerate(baselines):
         grey, line = _GREYS[i % len(_GREYS)]
         found[label] = Style(grey, _THIN_MARKERS[i % len(_THIN_MARKERS)], line)
     return found
@@ -84,7 +84,7 @@ def check_matplotlib() -> None:
 
 
 def _with_settings(draw: Callable[..., bytes]) -> Callable[..., bytes]:
-    """Apply the settings to this picture only, so that the caller's matplotlib stays unchanged."""
+    """Apply the settings to this picture only: the caller's matplotlib stays unchanged."""
 
     @wraps(draw)
     def drawn(*args: Any) -> bytes:
@@ -166,9 +166,9 @@ def position_chart(
     drawing = _drawing(3.6)
     (row,) = drawing.subplots(1, len(panels), squeeze=False)
     for axes, (title, systems) in zip(row, panels.items()):
-        places = list(dict.fromkeys(place for found in systems.values() for place in found))
+        positions = list(dict.fromkeys(at for found in systems.values() for at in found))
         for label, found in systems.items():
-            at = [places.index(place) for place in found]
+            at = [positions.index(position) for position in found]
             look = looks[label]
             axes.plot(
                 at,
@@ -181,10 +181,10 @@ def position_chart(
             )
             low, high = ([getattr(f, end) for f in found.values()] for end in ("low", "high"))
             axes.fill_between(at, low, high, color=look.colour, alpha=0.15, linewidth=0)
-        axes.set_xticks(range(len(places)), [_shortened(place, 12) for place in places])
+        axes.set_xticks(range(len(positions)), [_shortened(each, 12) for each in positions])
         axes.set_title(title, fontsize=10)
         axes.set_ylim(bottom=0)
-    drawing.supxlabel("place of the next query in its session", fontsize=10)
+    drawing.supxlabel("position of the next query in its session", fontsize=10)
     _legend(drawing, row[0])
     return _png(drawing)
 
@@ -211,7 +211,7 @@ def learning_curves(curves: Mapping[str, Sequence[Curve]], looks: Mapping[str, S
 
 
 def _shown_range(curves: Sequence[Curve]) -> Tuple[float, float]:
-    """Up to the first validation loss; the first training steps would flatten everything else."""
+    """Up to the highest validation loss: the first training losses would flatten the curves."""
     validation = [loss for curve in curves for _, loss in curve.validation]
     training = [loss for curve in curves for _, loss in curve.training]
     low, high = min(validation + training), max(validation)
@@ -221,7 +221,7 @@ def _shown_range(curves: Sequence[Curve]) -> Tuple[float, float]:
 
 def _curve(axes: "Axes", runs: Sequence[Points], label: str, look: Style) -> None:
     logged = [dict(points) for points in runs if points]
-    # Only updates that all runs have: without one of the runs, the mean would jump.
+    # Only updates that all runs have: the mean jumps where a run is missing.
     common = shared_updates([points for points in runs if points])
     if not common:  # no mean: one line per run, all under one label
         for points in logged:
@@ -252,7 +252,7 @@ def _loss_line(
 
 @_with_settings
 def attention_maps(sessions: Sequence[Attention]) -> bytes:
-    """One row per session, one column per layer; one hue from pale to dark, with numbers."""
+    """One row per session, one column per layer. Weights are numbers on a pale to dark hue."""
     layers = max(len(session.layers) for session in sessions)
     sizes = [len(session.queries) for session in sessions]
     queries = [query for session in sessions for query in session.queries]
@@ -293,7 +293,7 @@ def _map(axes: "Axes", session: Attention, layer: int) -> None:
 
 
 def _drawing(height: float, width: float = WIDTH) -> "Drawing":
-    """A figure without pyplot, which would keep a reference to it."""
+    """A figure made without pyplot, which would keep a reference to it."""
     from matplotlib.figure import Figure as Drawing
 
     return Drawing(figsize=(width, height), layout="constrained")
@@ -301,7 +301,7 @@ def _drawing(height: float, width: float = WIDTH) -> "Drawing":
 
 def _png(drawing: "Drawing") -> bytes:
     buffer = io.BytesIO()
-    # Without the software version, so that the same report has the same bytes.
+    # No software version: the same report always has the same bytes.
     drawing.savefig(buffer, format="png", dpi=DPI, metadata={"Software": None})
     return buffer.getvalue()
 
@@ -313,7 +313,7 @@ def _legend(drawing: "Drawing", axes: "Axes") -> None:
         return
     fitting = int(WIDTH / (0.75 + _LETTER_WIDTH * max(map(len, labels))))
     columns = max(1, min(len(labels), fitting))
-    # Many legend rows of long names would leave no space for the plot, so the figure grows.
+    # The figure grows with the legend, so that many rows of long names leave space for the plot.
     further = max(0, math.ceil(len(labels) / columns) - 2)
     drawing.set_figheight(drawing.get_figheight() + _LEGEND_ROW_HEIGHT * further)
     drawing.legend(handles, labels, loc="outside upper center", ncols=columns)

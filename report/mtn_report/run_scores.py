@@ -9,11 +9,11 @@ from .evaluation_file import read_evaluation
 from .manifest import Manifest, System
 
 FIGURES = ("1-gram", "2-gram", "3-gram", "4-gram", "bleu", "exact", "mrr@10")
-# What must be equal for evaluations to be comparable, with reason and remedy if it differs.
+# Entries that must be equal in all evaluations, with reason and remedy of the error.
 _MUST_MATCH = {
-    "sha256": ("another test set", "evaluate all systems on one test text"),
-    "unknown_words": ("another dictionary", "evaluate all systems with the same --dict"),
-    "unknown_sha256": ("another dictionary", "evaluate all systems with the same --dict"),
+    "sha256": ("its test set differs", "evaluate all systems on the same test text"),
+    "unknown_words": ("its dictionary differs", "evaluate all systems with the same --dict"),
+    "unknown_sha256": ("its dictionary differs", "evaluate all systems with the same --dict"),
 }
 
 
@@ -40,6 +40,7 @@ class Evaluations(NamedTuple):
     of_name: Dict[str, dict]  # results by name in the evaluations
     notes: List[str]
     comparisons: List[dict]
+    resampled: str  # what the bootstrap of the comparisons resamples: `people`, `pairs`, both or ""
 
     def results(self, system: System) -> List[dict]:
         """One result per evaluated run."""
@@ -76,13 +77,14 @@ def read_evaluations(manifest: Manifest) -> Optional[Evaluations]:
     """The evaluations of a manifest; None if it names none.
 
     Raises:
-        InputError: they have different test sets, or lack a system that the manifest names.
+        InputError: their test sets differ, or they lack a system that the manifest names.
     """
     if not manifest.evaluations:
         return None
     of_name: Dict[str, dict] = {}
     notes: List[str] = []
     comparisons: List[dict] = []
+    units: List[str] = []
     read = [read_evaluation(path) for path in manifest.evaluations]
     _check_same_sessions(manifest.evaluations, read)
     for path, result in zip(manifest.evaluations, read):
@@ -90,27 +92,30 @@ def read_evaluations(manifest: Manifest) -> Optional[Evaluations]:
         for system in result["systems"]:
             if system["name"] in of_name:
                 raise InputError(
-                    f"system {system['name']!r} was evaluated in another file too",
-                    "evaluate again under a name of its own",
+                    f"system {system['name']!r} is also in another evaluation",
+                    "evaluate it again under a different name",
                     path,
                 )
             of_name[system["name"]] = system
         notes += result["notes"]
         comparisons += result.get("comparisons", [])
+        units.append((result.get("bootstrap") or {}).get("unit", ""))
     _check_names(manifest, of_name)
     _check_compared(manifest, comparisons)
     _check_compared_runs(manifest, read)
-    return Evaluations(read[0]["test"], read[0]["signature"], of_name, notes, comparisons)
+    resampled = " or ".join(dict.fromkeys(filter(None, units)))
+    test, signature = read[0]["test"], read[0]["signature"]
+    return Evaluations(test, signature, of_name, notes, comparisons, resampled)
 
 
 def unshown(manifest: Manifest, evaluations: Evaluations) -> List[str]:
-    """Evaluated names that no run has."""
+    """Names in the evaluations that no run names as its scores."""
     shown = {run.scores for system in manifest.systems for run in system.runs}
     return [name for name in evaluations.of_name if name not in shown]
 
 
 def uncompared(manifest: Manifest, evaluations: Evaluations) -> List[str]:
-    """Compared names that no system has as `compared`."""
+    """Names in the comparisons that no system names as `compared`."""
     shown = {system.compared for system in manifest.systems}
     return sorted(_names(evaluations.comparisons) - shown)
 
@@ -122,24 +127,24 @@ def _names(comparisons: Sequence[dict]) -> Set[str]:
 def _check_same(first_path: Path, first: dict, path: Path, result: dict) -> None:
     for name, (reason, remedy) in _MUST_MATCH.items():
         if result["test"].get(name) != first["test"].get(name):
-            raise InputError(f"{reason} than {first_path}", remedy, path)
+            raise InputError(f"{reason} from that of {first_path}", remedy, path)
     if _seen(result) != _seen(first):
         raise InputError(
-            f"another training text than {first_path}",
+            f"its training text differs from that of {first_path}",
             "evaluate all systems with the same --train",
             path,
         )
     if result["signature"] != first["signature"]:
         raise InputError(
-            f"BLEU counted otherwise than in {first_path}",
-            "evaluate all with one version of sacrebleu",
+            f"its BLEU signature differs from that of {first_path}",
+            "evaluate all systems with the same version of sacrebleu",
             path,
         )
 
 
 def _check_same_sessions(paths: Sequence[Path], read: Sequence[dict]) -> None:
-    """Refuse evaluations of different sessions, which may have the same next queries. Those by
-    older versions do not have this entry."""
+    """Refuse evaluations of different sessions, even if their next queries are the same. Older
+    versions do not write this entry."""
     known = [
         (path, result["test"]["sessions_sha256"])
         for path, result in zip(paths, read)
@@ -148,14 +153,14 @@ def _check_same_sessions(paths: Sequence[Path], read: Sequence[dict]) -> None:
     for path, sessions in known:
         if sessions != known[0][1]:
             raise InputError(
-                f"other sessions than {known[0][0]}, though the same next queries",
-                "evaluate all systems on one test text",
+                f"its sessions differ from those of {known[0][0]}, but not its next queries",
+                "evaluate all systems on the same test text",
                 path,
             )
 
 
 def _seen(result: dict) -> List[int]:
-    """How many next queries the training text has and lacks."""
+    """The numbers of next queries in the training text and not in it."""
     groups = result["systems"][0]["groups"] if result["systems"] else {}
     return [group["pairs"] for group in groups.get("seen", [])]
 
@@ -164,21 +169,21 @@ def _check_compared(manifest: Manifest, comparisons: Sequence[dict]) -> None:
     found = [(c["system"], c["baseline"], c["text"], c["figure"]) for c in comparisons]
     if len(set(found)) != len(found):
         raise InputError(
-            "the evaluations compare the same systems twice", "leave one out", manifest.file
+            "the evaluations have the same comparison twice", "remove one", manifest.file
         )
     names = _names(comparisons)
     for system in manifest.systems:
         if names and system.compared is not None and system.compared not in names:
             raise InputError(
-                f"{system.label}: `compared` is {system.compared!r}, which no comparison has",
-                f"they have {', '.join(sorted(names))}",
+                f"{system.label}: `compared` is {system.compared!r}, the name of no comparison",
+                f"choose from {', '.join(sorted(names))}",
                 manifest.file,
             )
 
 
 def _check_compared_runs(manifest: Manifest, read: Sequence[dict]) -> None:
-    """Refuse differences of other runs than those in the tables. Evaluations by older versions do
-    not list the runs."""
+    """Refuse differences between other runs than those in the tables. Older versions do not list
+    the runs."""
     for result in read:
         if "runs" not in result:
             continue
@@ -190,9 +195,9 @@ def _check_compared_runs(manifest: Manifest, read: Sequence[dict]) -> None:
             own = [run.scores for run in system.runs if run.scores is not None]
             if sorted(compared) != sorted(own):
                 raise InputError(
-                    f"{system.label}: `compared` is {system.compared!r}, of the scores "
-                    f"{', '.join(compared)}, but its runs have {', '.join(own) or 'none'}",
-                    "name the comparison of the same runs (mtn-evaluate --runs makes one)",
+                    f"{system.label}: the comparison {system.compared!r} is of the runs "
+                    f"{', '.join(compared)}, but this system has {', '.join(own) or 'none'}",
+                    "compare the same runs, with mtn-evaluate --runs",
                     manifest.file,
                 )
 
@@ -206,14 +211,14 @@ def _check_names(manifest: Manifest, of_name: Dict[str, dict]) -> None:
             if run.scores not in of_name:
                 raise InputError(
                     f"{system.label}: no system {run.scores!r} in the evaluations",
-                    f"they have {', '.join(of_name)}",
+                    f"choose from {', '.join(of_name)}",
                     manifest.file,
                 )
             if run.scores in taken:
                 raise InputError(
-                    f"{system.label}: the scores {run.scores!r} are those of "
-                    f"{taken[run.scores]} already",
-                    "give each run its own",
+                    f"{system.label}: the scores {run.scores!r} are also those of "
+                    f"{taken[run.scores]}",
+                    "give each run its own scores",
                     manifest.file,
                 )
             taken[run.scores] = system.label

@@ -1,4 +1,4 @@
-"""The sample sessions that the manifest lists by line, with suggestions. No others are shown."""
+"""The sample sessions with suggestions: only those that the manifest lists by line."""
 
 from itertools import islice
 from pathlib import Path
@@ -57,14 +57,16 @@ def read_sample_text(manifest: Manifest, evaluations: Optional[Evaluations]) -> 
             found[line] = Session(line, pair.source, queries, as_typed(pair.next_query))
     if evaluations is not None and fingerprint(next_queries) != evaluations.test["sha256"]:
         raise InputError(
-            "not the test text that was evaluated", "give that one as `test`", manifest.test
+            "not the test text of the evaluations",
+            "give the evaluated text as `test`",
+            manifest.test,
         )
     beyond = sorted(wanted - found.keys())
     if beyond:
         raise InputError(
             f"`sample_lines`: {beyond[0]} is beyond the {len(next_queries)} lines of "
             f"{manifest.test}.session",
-            "name lines that it has",
+            "choose lines of this file",
             manifest.file,
         )
     return SampleText([found[line] for line in manifest.sample_lines], next_queries)

@@ -12,12 +12,12 @@ from .trained_models import Size
 MISSING = "–"
 SCORED_ON = {"raw": "raw text", "unk": "with <unk>"}
 PAPER = "the paper's"
-_KINDS = {"position": "place", "seen": "next query", "shared_words": "next query"}
+_KINDS = {"position": "position", "seen": "next query", "shared_words": "next query"}
 _HEADINGS = {"bleu": "BLEU", "mrr@10": "MRR@10"}
 
 
 class _Facts(NamedTuple):
-    """The columns besides the scores of a system."""
+    """The columns of a system other than its scores."""
 
     layers: Cell = Cell("")
     runs: Cell = Cell("")
@@ -30,7 +30,7 @@ def score_table(
     sizes: Mapping[str, Size],
     paper: Mapping[str, PaperRow],
 ) -> Table:
-    """The table of one section; rows of the paper without a matching system come last."""
+    """The table of one section. Rows of the paper without a system of ours come last."""
     best = {text: _best(systems, evaluations, text) for text in TEXTS}
     rows = []
     for system in systems:
@@ -49,7 +49,7 @@ def group_table(
     text: str,
     labels: Optional[Mapping[str, str]] = None,
 ) -> Table:
-    """Every figure by kind of pair, such as the position of the next query in its session."""
+    """All scores by kind of pair, for example by position of the next query in its session."""
     rows = []
     of_system = {system.label: evaluations.groups(system, kind) for system in systems}
     for group, found_first in next(iter(of_system.values())).items():
@@ -62,14 +62,14 @@ def group_table(
             ]
             rows.append([start, Cell(label), pairs, *_cells(figures, {})])
             start = pairs = Cell("")
-    title = f"The same in numbers, {SCORED_ON[text]}" if kind == "position" else ""
+    title = f"The scores as a table ({SCORED_ON[text]})" if kind == "position" else ""
     return Table([_KINDS[kind], "", "pairs", *headings()], rows, words=2, folded=title)
 
 
 def difference_table(
     systems: Sequence[System], evaluations: Evaluations, baseline: System, text: str
 ) -> Table:
-    """Each system minus the baseline; intervals that exclude 0 are bold."""
+    """Each system minus the baseline. A difference whose interval excludes 0 is bold."""
     rows = []
     for system in systems:
         found = evaluations.differences(system, baseline, text)
@@ -79,7 +79,7 @@ def difference_table(
 
 
 def perplexity_table(systems: Sequence[System], evaluations: Evaluations) -> Table:
-    """The systems' perplexities with the tokens they are computed over."""
+    """The perplexity of each system, with the number of tokens."""
     rows = []
     for system in systems:
         found = evaluations.perplexities(system)
@@ -158,7 +158,7 @@ def _layers(found: "Size | PaperRow") -> Cell:  # quoted, for Python 3.8
 
 
 def _best(systems: Sequence[System], evaluations: Evaluations, text: str) -> Dict[str, float]:
-    """The highest mean of each figure after rounding, so that equal numbers are both best."""
+    """The highest mean of each score, rounded as shown: equal numbers are both best."""
     found: Dict[str, float] = {}
     for name in FIGURES:
         figures = [evaluations.figure(system, text, name) for system in systems]

@@ -8,7 +8,7 @@ BYTES = 4  # per number; the paper: "under single-precision floating-point repre
 
 class Size(NamedTuple):
     parameters: int
-    encoder_layers: Optional[str]  # in the paper's notation: `3Q, 2S`; None for recurrent encoders
+    encoder_layers: Optional[str]  # as in the paper: `3Q, 2S`; None for recurrent encoders
     decoder_layers: Optional[str]
 
     @property
@@ -17,7 +17,7 @@ class Size(NamedTuple):
 
 
 def size_of(checkpoint: Path, data: Path) -> Size:
-    # A report without checkpoints needs neither torch nor fairseq.
+    # Imported here: a report without checkpoints needs neither torch nor fairseq.
     from mtn_fairseq.checkpoints.loading import load_model
 
     model, _ = load_model(checkpoint, data)

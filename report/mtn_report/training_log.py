@@ -20,15 +20,15 @@ class Curve(NamedTuple):
 
 
 def read_curve(path: Path) -> Curve:
-    """Read `nll_loss`, which excludes label smoothing and entropy, so that criterions compare.
-    If it is not logged, `loss` is the same (`cross_entropy`).
+    """Read `nll_loss`, which excludes label smoothing and entropy: criterions are comparable.
+    `cross_entropy` logs only `loss`, which is the same.
 
-    Where a resumed run repeats an update, the last value counts. Losses that are not finite are
+    If a resumed run repeats an update, the last value counts. Losses that are not finite are
     dropped: a run that diverged at the start has no points.
     """
     found: Dict[str, Dict[int, float]] = {"train_inner": {}, "valid": {}}
     if not path.is_file():
-        raise InputError("not a file", "give all that fairseq-train printed", path)
+        raise InputError("not a file", "give the complete output of fairseq-train", path)
     with open(path, encoding="utf-8", errors="replace") as stream:
         for line in stream:
             # The last line of a killed run may be truncated in the middle of a number.
@@ -40,7 +40,9 @@ def read_curve(path: Path) -> Curve:
                 found[match[1]][int(updates)] = loss
     if not found["valid"]:
         raise InputError(
-            "no validation in it", "give all that fairseq-train printed, with --log-format", path
+            "no validation loss",
+            "give the complete output of fairseq-train --log-format simple",
+            path,
         )
     return Curve(*map(_finite, found.values()))
 
@@ -56,7 +58,7 @@ def _finite(losses: Dict[int, float]) -> Points:
 
 
 def _fields(text: str) -> Dict[str, float]:
-    """The fields of a line; none if the line is damaged, for example cut by a resumed run."""
+    """The fields of a line; none if the line is damaged, for example cut when a run was killed."""
     try:
         if text.startswith("{"):
             text = ", ".join(f"{name}={value}" for name, value in json.loads(text).items())

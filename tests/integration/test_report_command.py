@@ -95,7 +95,7 @@ def test_every_section_of_a_complete_experiment(experiment, tmp_path):
     assert sorted(line.rpartition("/")[2] for line in done.stdout.splitlines()) == written
     assert done.stderr == ""
     text = (tmp_path / "out/report.md").read_text(encoding="utf-8")
-    assert "Left out" not in text
+    assert "Not shown" not in text
     raw = next(s for s in json.loads((folder / "scores.json").read_text())["systems"])["raw"]
     parameters = count_parameters(folder / "save/checkpoint_last.pt")
     size = f"{4 * parameters / 1e6:,.1f} ({parameters:,})"
@@ -104,7 +104,7 @@ def test_every_section_of_a_complete_experiment(experiment, tmp_path):
     assert len(re.findall(first, text)) == 2  # Table 2 and the ablation
     session = (folder / "text/test.session").read_text(encoding="utf-8").splitlines()
     shown = session[manifest["sample_lines"][0] - 1].split(" <q> ")
-    assert len(shown) > 2 and "  ›  ".join(shown) + "  ›  asked next: " in text
+    assert len(shown) > 2 and "  ›  ".join(shown) + "  ›  next query: " in text
 
 
 def count_parameters(checkpoint):

@@ -12,7 +12,15 @@ import numpy as np
 import pytest
 import sessions
 import torch
-from report_experiments import ANSWERS, STATS, Experiment, evaluated, training_log, write_json
+from report_experiments import (
+    ANSWERS,
+    STATS,
+    Experiment,
+    evaluated,
+    evaluation,
+    training_log,
+    write_json,
+)
 from scoring_logs import write_log
 
 from mtn_fairseq.checkpoints import loading
@@ -103,8 +111,8 @@ def test_several_runs_are_a_mean_and_a_range(experiment, report):
     (row,) = [line for line in section(text, "Models") if line.startswith("| MTN")]
     assert row.startswith("| MTN | raw text | – | 3 (seeds 1, 2, 3) | – | **42.0** (39.0–44.0) | ")
     assert "| **21.62** (20.12–22.62) |" in row
-    assert "are means; the lowest and the highest stand with them" in text
-    assert "in no run of the manifest: unasked." in text
+    assert "has the mean over seeds, with the lowest and the highest value." in text
+    assert "Not shown: unasked. They are evaluated, but no run in report.json names" in text
 
 
 def test_a_figure_that_one_run_lacks_is_omitted(experiment, report):
@@ -121,16 +129,16 @@ def test_figure_over_runs():
     assert Figure.of([]) is None and Figure.of([1.0, None]) is None
 
 
-def test_yardsticks_stand_in_every_table_of_scores(experiment, report):
+def test_baselines_are_in_every_table_of_scores(experiment, report):
     experiment.mtn["group"] = ["main", "ablation", "variant", "beyond"]
     text = report()
     for title in ("Models", "Layers", "Variants", "Beyond the paper"):
         rows = [line for line in section(text, title) if line.startswith("| echo | raw text")]
         assert len(rows) == 1, title
-    places = "\n".join(section(text, "By place"))
-    assert len(re.findall(r"^\| [23]? ?\| echo \| 1 \| \d", places, re.MULTILINE)) == 4
-    assert "| 2 | echo | 1 | 19.0 | 18.0 | 17.0 | 16.0 | 10.12 | 5.0 | 6.0 |" in places
-    assert "|  | MTN |  | 40.0 | 39.0 | 38.0 | 37.0 | 20.62 | 10.2 | 11.2 |" in places
+    positions = "\n".join(section(text, "By position"))
+    assert len(re.findall(r"^\| [23]? ?\| echo \| 1 \| \d", positions, re.MULTILINE)) == 4
+    assert "| 2 | echo | 1 | 19.0 | 18.0 | 17.0 | 16.0 | 10.12 | 5.0 | 6.0 |" in positions
+    assert "|  | MTN |  | 40.0 | 39.0 | 38.0 | 37.0 | 20.62 | 10.2 | 11.2 |" in positions
 
 
 def test_kinds_of_next_queries(experiment, report):
@@ -138,14 +146,17 @@ def test_kinds_of_next_queries(experiment, report):
     assert (
         "| asked in training | echo | 1 | 19.0 | 18.0 | 17.0 | 16.0 | 10.12 | 5.0 | 6.0 |" in lines
     )
-    assert "| shares none | echo | 1 | 19.0 | 18.0 | 17.0 | 16.0 | 10.12 | 5.0 | 6.0 |" in lines
+    assert "| shares no word | echo | 1 | 19.0 | 18.0 | 17.0 | 16.0 | 10.12 | 5.0 | 6.0 |" in lines
     file = experiment.folder / "scores.json"
     result = json.loads(file.read_text())
     for system in result["systems"]:
         del system["groups"]["seen"]
     write_json(file, result)
-    left_out = "Left out: the evaluations have no groups by seen and unseen next queries."
-    assert left_out in section(report(), "By kind")
+    omitted = (
+        "Not shown: the evaluations have no groups by seen and unseen next queries; run "
+        "mtn-evaluate with --train."
+    )
+    assert omitted in section(report(), "By kind")
 
 
 def compared(figure, difference, low, high, text="raw"):
@@ -162,24 +173,40 @@ def test_differences(experiment, report):
     )
     text = report()
     assert "## Differences" not in text  # no system names these comparisons
-    left_out = (
-        "Left out: the differences of, and to, {}, which no system of the manifest has as compared."
-    )
-    assert left_out.format("all of mtn, echo") in section(text, "Notes")
+    omitted = 'Not shown: comparisons with {}. No system in report.json names them in "compared".'
+    assert omitted.format("all of mtn, echo") in section(text, "Notes")
     experiment.mtn["compared"] = "all of mtn"  # its baseline does not
     text = report()
-    assert left_out.format("echo") in section(text, "Differences")
-    assert text.count("Left out: the differences") == 1
+    assert omitted.format("echo") in section(text, "Differences")
+    assert text.count("Not shown: comparisons with") == 1
     experiment.echo["compared"] = "echo"
     text = report()
-    assert "Left out: the differences" not in text
+    assert "Not shown: comparisons with" not in text
     lines = section(text, "Differences")
     assert (
         "| MTN | – | – | – | – | **+2.50** (+0.25 … +5.00) | -1.00 (-2.00 … +0.50) "
         "| **-3.00** (-5.00 … -1.00) |" in lines
     )
-    assert any(line.startswith("Minus echo, raw text, with 95 %") for line in lines)
+    assert any(
+        line.startswith("Each system minus echo, raw text; with several runs, the mean")
+        for line in lines
+    )
     assert any("| **+9.00** (+1.00 … +11.00) |" in line for line in lines)
+
+
+def test_intervals_name_what_was_resampled(experiment, report):
+    experiment.mtn["compared"], experiment.echo["compared"] = "mtn-1", "echo"
+    found = {**compared("bleu", 2.5, 0.25, 5), "system": "mtn-1"}
+    systems = evaluated("echo", 20), evaluated("mtn-1", 40)
+    result = evaluation(*systems, comparisons=[found])
+    said = {}
+    for unit in ("people", "pairs", None):  # older versions do not write the unit
+        bootstrap = {} if unit is None else {"bootstrap": {"unit": unit, "units": 2}}
+        write_json(experiment.folder / "scores.json", {**result, **bootstrap})
+        said[unit] = report()
+    assert "by paired bootstrap of people. Bold" in said["people"]
+    assert "by paired bootstrap of pairs. Bold" in said["pairs"]
+    assert "by paired bootstrap. Bold" in said[None]
 
 
 def with_perplexity(name, first, value, tokens):
@@ -194,23 +221,23 @@ def test_perplexities_of_systems_that_have_one(experiment, report):
     experiment.mtn["runs"].append({"seed": 2, "scores": "mtn-2"})
     other = {"label": "other", "group": "beyond", "runs": [{"scores": "other"}]}
     experiment.manifest["systems"].append(other)
-    lines = section(report(), "Perplexity on the test")
+    lines = section(report(), "Perplexity of the next queries")
     table = [line for line in lines if line.startswith("|")]
     assert table[0] == "|  | runs | perplexity | tokens |"
     assert table[2:] == [
         "| MTN | 2 (seeds 1, 2) | 1,234.88 (1,234.50–1,235.25) | 6 |",
         "| other | 1 | 9.50 | 6 |",
     ]
-    differ = "Where the tokens differ, perplexities do not compare."
+    differ = "Perplexities over different numbers of tokens are not comparable."
     assert differ not in lines
     systems[3]["perplexity"]["tokens"] = 7  # for example word pieces
     experiment.evaluate("scores.json", *systems)
-    lines = section(report(), "Perplexity on the test")
+    lines = section(report(), "Perplexity of the next queries")
     assert "| other | 1 | 9.50 | 7 |" in lines and differ in lines
     systems[2]["perplexity"] = None
     experiment.evaluate("scores.json", *systems)
-    lines = section(report(), "Perplexity on the test")
-    assert "Left out: MTN: not every run has it." in lines
+    lines = section(report(), "Perplexity of the next queries")
+    assert "Not shown: MTN. Some runs have no perplexity." in lines
     assert differ not in lines  # because there is only one row
 
 
@@ -244,7 +271,7 @@ def test_data_beside_the_papers(experiment, report):
         "| Validation | 25 | 90,932 | 2.5 % | 5.0 % | 60 | 238,890 |",
         "| Test | 35 | 90,507 | 3.5 % | 5.0 % | 90 | 238,289 |",
     ]
-    assert "1,234; the paper's vocabulary: 76,604" in lines[8]
+    assert "1,234. The paper's vocabulary: 76,604. The paper's text gives the split as" in lines[8]
 
 
 # --- samples --------------------------------------------------------------------------------------
@@ -259,7 +286,7 @@ def test_only_named_sessions_are_shown(experiment, report):
     with_samples(experiment, [2])
     text = report()
     lines = section(text, "Sample suggestions")
-    assert "paris hotels  ›  london  ›  asked next: london hotels" in lines
+    assert "paris hotels  ›  london  ›  next query: london hotels" in lines
     assert r"| echo | london | a\|b \*\<unk\>\* | x |" in lines  # each suggestion once
     assert "rome" not in text and "Line 1" not in text
 
@@ -315,11 +342,11 @@ def test_a_model_without_a_session_level_has_none(monkeypatch):
     for name in ("1-level", "transformer"):
         task, model = sessions.build(*sessions.ALL_MODELS[name])
         monkeypatch.setattr(loading, "load_model", lambda *paths, found=(model, task): found)
-        with pytest.raises(InputError, match=r"x\.pt: a model without a session level; name a"):
+        with pytest.raises(InputError, match=r"x\.pt: the model has no session level; give a"):
             attention.read_attention(Path("x.pt"), Path("data"), [sample(1, "w1", "w2")])
 
 
-# --- what is left out -----------------------------------------------------------------------------
+# --- what is not shown ----------------------------------------------------------------------------
 
 
 def test_each_section_reports_missing_input(experiment, report):
@@ -327,35 +354,36 @@ def test_each_section_reports_missing_input(experiment, report):
     for system in experiment.manifest["systems"]:
         system["runs"] = [{}]
     text = report()
-    titles = ("Data", "Models", "BLEU", "Layers", "By kind", "By place", "Learning", "Sample")
-    for title in (*titles, "What the"):
-        assert section(text, title)[2].startswith("Left out: "), title
+    titles = ("Data", "Models", "BLEU", "Layers", "By kind", "By position", "Learning", "Sample")
+    for title in (*titles, "Attention"):
+        assert section(text, title)[2].startswith("Not shown: "), title
     assert not list((experiment.folder / "out").glob("*.png"))
 
 
 def test_a_system_without_scores_is_reported(experiment, report):
     experiment.manifest["systems"].append({"label": "later", "group": "main", "runs": [{}]})
-    assert "Left out: later: without scores." in section(report(), "Models")[-3:]
+    assert 'Not shown: later: no "scores" in report.json.' in section(report(), "Models")[-3:]
 
 
 def test_dashes_for_mrr_are_explained(experiment, report):
-    assert "No MRR@10" not in report()
+    assert "Without MRR@10" not in report()
     experiment.evaluate("scores.json", evaluated("echo", 20), evaluated("mtn-1", 40, mrr=False))
-    assert "\nNo MRR@10 of MTN: it needs mtn-evaluate --at 10, and 10 suggestions" in report()
+    assert "\nWithout MRR@10: MTN. It needs mtn-evaluate --at 10, and 10 suggestions" in report()
 
 
-def test_a_section_by_place_needs_the_groups(experiment, report):
+def test_a_section_by_position_needs_the_groups(experiment, report):
     systems = [evaluated("echo", 20), evaluated("mtn-1", 40)]
     del systems[1]["groups"]["position"]
     experiment.evaluate("scores.json", *systems)
-    assert section(report(), "By place")[2] == "Left out: the evaluations have no groups by place."
+    omitted = "Not shown: the evaluations have no groups by position; run mtn-evaluate again."
+    assert section(report(), "By position")[2] == omitted
 
 
-def test_stats_of_no_session_are_left_out(experiment, report):
+def test_stats_without_sessions_are_not_shown(experiment, report):
     nothing = {name: {"sessions": 0, "pairs": 0} for name in STATS["splits"]}
     write_json(experiment.folder / "stats.json", {**STATS, "splits": nothing})
     experiment.manifest["stats"] = "stats.json"
-    assert section(report(), "Data")[2] == "Left out: the stats count no session."
+    assert section(report(), "Data")[2] == "Not shown: stats.json counts no sessions."
 
 
 def test_without_a_dictionary_there_are_scores_on_raw_text_only(experiment, report):
@@ -374,36 +402,57 @@ def test_without_a_dictionary_there_are_scores_on_raw_text_only(experiment, repo
 
 WRONG = {
     "no schema": (lambda m: m.pop("schema"), "`schema` must be 1"),
-    "misspelt": (lambda m: m.update(sample_line=[1]), "unknown entry `sample_line`; known are"),
+    "misspelt": (
+        lambda m: m.update(sample_line=[1]),
+        "unknown entry `sample_line`; choose from schema, ",
+    ),
     "misspelt in a run": (
         lambda m: m["systems"][1]["runs"][0].update(checkpiont="x"),
         "system MTN: run 1: unknown entry `checkpiont`",
     ),
     "no systems": (lambda m: m.pop("systems"), "no `systems`"),
     "no label": (lambda m: m["systems"][0].pop("label"), "system 1: no `label`"),
-    "one label twice": (lambda m: m["systems"][0].update(label="MTN"), "two systems 'MTN'"),
-    "no group": (lambda m: m["systems"][0].pop("group"), "system echo: no `group`; give one of"),
-    "odd group": (lambda m: m["systems"][0].update(group="mian"), "`group` is 'mian'; give one of"),
-    "odd row": (lambda m: m["systems"][1].update(paper="bert"), "`paper` is 'bert'; give one of"),
+    "one label twice": (
+        lambda m: m["systems"][0].update(label="MTN"),
+        "two systems with `label` 'MTN'",
+    ),
+    "no group": (
+        lambda m: m["systems"][0].pop("group"),
+        "system echo: no `group`; choose from main, ",
+    ),
+    "odd group": (
+        lambda m: m["systems"][0].update(group="mian"),
+        "`group` is 'mian'; choose from main, ",
+    ),
+    "odd row": (
+        lambda m: m["systems"][1].update(paper="bert"),
+        "`paper` is 'bert'; choose from seq",
+    ),
     "no runs": (lambda m: m["systems"][1].update(runs=[]), "system MTN: no `runs`"),
     "odd type": (lambda m: m.update(sample_lines=["1"]), "`sample_lines` is ['1']; write a list"),
     "truth": (lambda m: m["systems"][1]["runs"][0].update(seed=True), "`seed` is True; write"),
     "line 0": (lambda m: m.update(sample_lines=[0]), "`sample_lines` below 1"),
     "line 3": (lambda m: m.update(test="test", sample_lines=[3]), "3 is beyond the 2 lines"),
     "no such file": (lambda m: m.update(stats="none.json"), "`stats`: no such file: "),
-    "no test text": (lambda m: m.update(test="none"), "none.session; make it, or take"),
-    "nobody to look at": (lambda m: m.update(attention="GPT"), "no system 'GPT'; name one of"),
+    "no test text": (
+        lambda m: m.update(test="none"),
+        "none.session; create it, or remove the entry",
+    ),
+    "nobody to look at": (
+        lambda m: m.update(attention="GPT"),
+        "no system 'GPT'; choose from echo, MTN",
+    ),
     "other tokens": (
         lambda m: (m.update(attention="MTN"), m["systems"][1].update(data=".")),
-        "MTN has `data` of its own",
+        "MTN has its own `data`, with other tokens",
     ),
     "not evaluated": (
         lambda m: m["systems"][1]["runs"][0].update(scores="mtn-9"),
-        "MTN: no system 'mtn-9' in the evaluations; they have echo, mtn-1",
+        "MTN: no system 'mtn-9' in the evaluations; choose from echo, mtn-1",
     ),
     "one run twice": (
         lambda m: m["systems"][1]["runs"].append({"scores": "mtn-1"}),
-        "the scores 'mtn-1' are those of MTN already",
+        "the scores 'mtn-1' are also those of MTN; give each run its own",
     ),
 }
 
@@ -440,9 +489,12 @@ def test_a_manifest_that_is_not_json_or_missing(experiment):
 @pytest.mark.parametrize(
     "changes, reason",
     [
-        ({"sha256": "f00"}, "more.json: another test set than .*scores.json; evaluate all"),
-        ({"unknown_words": 3}, "more.json: another dictionary than .*scores.json"),
-        ({"unknown_sha256": "f00"}, "more.json: another dictionary than .*scores.json"),
+        (
+            {"sha256": "f00"},
+            "more.json: its test set differs from that of .*scores.json; evaluate all",
+        ),
+        ({"unknown_words": 3}, "more.json: its dictionary differs from that of .*scores.json"),
+        ({"unknown_sha256": "f00"}, "more.json: its dictionary differs from that of .*scores.json"),
     ],
     ids=["test set", "dictionary", "dictionary of as many unknown words"],
 )
@@ -461,34 +513,38 @@ def test_duplicate_and_missing_comparisons_are_refused(experiment, report):
     write_json(experiment.folder / "scores.json", {**evaluation, "comparisons": [found]})
     assert "+1.00" in report()
     write_json(experiment.folder / "scores.json", {**evaluation, "comparisons": [found, found]})
-    with pytest.raises(InputError, match="the same systems twice"):
+    with pytest.raises(InputError, match="the same comparison twice"):
         report()
     write_json(experiment.folder / "scores.json", {**evaluation, "comparisons": [found]})
     experiment.mtn["compared"] = "mtnn"
-    with pytest.raises(InputError, match="`compared` is 'mtnn', which no comparison has"):
+    with pytest.raises(InputError, match="`compared` is 'mtnn', the name of no comparison"):
         report()
     write_json(experiment.folder / "scores.json", {**evaluation, "comparisons": []})
-    assert "Left out: the evaluations compare nothing" in report()
+    assert (
+        "Not shown: the evaluations have no comparisons. Run mtn-evaluate with --base" in report()
+    )
 
 
 def test_one_name_in_two_evaluations_is_refused(experiment, report):
     experiment.evaluate("more.json", evaluated("mtn-1", 44))
     experiment.manifest["evaluations"].append("more.json")
-    with pytest.raises(InputError, match=r"more.json: system 'mtn-1' was evaluated in another"):
+    with pytest.raises(
+        InputError, match=r"more.json: system 'mtn-1' is also in another evaluation"
+    ):
         report()
 
 
 def test_another_test_text_than_the_evaluated_one_is_refused(experiment, report):
     with_samples(experiment, [1])
     (experiment.folder / "test.next").write_text("rome\nrome\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"test: not the test text that was evaluated"):
+    with pytest.raises(InputError, match=r"test: not the test text of the evaluations"):
         report()
 
 
 @pytest.mark.parametrize("content", [[], {"schema": 2, "systems": []}, {"schema": 1}])
 def test_a_file_that_is_not_an_evaluation_is_refused(experiment, report, content):
     write_json(experiment.folder / "scores.json", content)
-    with pytest.raises(InputError, match=r"scores.json: no evaluation of schema 1"):
+    with pytest.raises(InputError, match=r"scores.json: not an evaluation of schema 1"):
         report()
 
 
@@ -590,8 +646,8 @@ def test_runs_without_a_common_update_have_one_line_each(experiment, report, mon
         ("MTN", [100, 200], [3.5, 2.5]),
         ("", [150, 250], [5.5, 4.5]),
     ]
-    assert "MTN: no update has the validation loss of all runs: a line each." in said
-    assert "MTN: no update has the training loss of all runs: a line each." in said
+    assert "MTN: one line per run, because no update has the validation loss of all runs." in said
+    assert "MTN: one line per run, because no update has the training loss of all runs." in said
 
 
 def test_runs_with_common_updates_are_one_mean(experiment, report, monkeypatch):
@@ -599,27 +655,32 @@ def test_runs_with_common_updates_are_one_mean(experiment, report, monkeypatch):
     lines = drawn_losses(monkeypatch)
     said = "\n".join(section(report(), "Learning curves"))
     assert lines == [("MTN", [100, 200], [4.0, 3.0]), ("MTN", [100, 200], [4.5, 3.5])]
-    assert "a line each" not in said and "Left out" not in said
+    assert "one line per run" not in said and "Not shown" not in said
 
 
-def test_runs_that_diverged_are_left_out_of_the_curves(experiment, report, monkeypatch):
+def test_runs_that_diverged_are_not_in_the_curves(experiment, report, monkeypatch):
     nan = float("nan")
     with_training_logs(experiment, training_log([3.0, 2.0]), training_log([nan, nan]))
     lines = drawn_losses(monkeypatch)
-    left_out = "Left out: MTN, {} of 2 runs: no validation loss is a finite number."
+    omitted = (
+        "Not shown: MTN, {} of 2 runs. No validation loss is a finite number: the training "
+        "diverged."
+    )
     said = section(report(), "Learning curves")
-    assert left_out.format(1) in said and len(lines) == 2
+    assert omitted.format(1) in said and len(lines) == 2
     assert lines[0] == ("MTN", [100, 200], [3.0, 2.0])
     first = experiment.folder / experiment.mtn["runs"][0]["training_log"]
     first.write_text(training_log([nan]), encoding="utf-8")
     said = section(report(), "Learning curves")
-    assert left_out.format(2) in said and not any("curves.png" in line for line in said)
+    assert omitted.format(2) in said and not any("curves.png" in line for line in said)
 
 
 def test_a_log_without_validation_is_refused(tmp_path):
     path = tmp_path / "train.log"
     path.write_text(training_log([]), encoding="utf-8")
-    with pytest.raises(InputError, match=r"train.log: no validation in it"):
+    with pytest.raises(
+        InputError, match=r"train.log: no validation loss; give the complete output"
+    ):
         read_curve(path)
 
 
@@ -632,7 +693,7 @@ def test_curves_over_other_tokens_are_not_drawn(experiment, report):
     del plain["data"]
     experiment.manifest["systems"] += [pieces, plain]
     lines = "\n".join(section(report(), "Learning curves"))
-    assert "Left out: pieces: of other tokens" in lines
+    assert 'Not shown: pieces. A system with its own "data" has other tokens' in lines
     assert "updates: MTN](curves.png)" in lines and "updates: plain](curves-others.png)" in lines
 
 
@@ -708,5 +769,5 @@ def test_a_paragraph_never_becomes_a_list_or_heading(text):
 
 
 def test_no_two_systems_look_alike():
-    looks = styles([f"model {i}" for i in range(24)], [f"yardstick {i}" for i in range(24)])
+    looks = styles([f"model {i}" for i in range(24)], [f"baseline {i}" for i in range(24)])
     assert len({(look.colour, look.marker) for look in looks.values()}) == 48

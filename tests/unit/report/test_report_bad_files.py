@@ -55,7 +55,7 @@ UNSHAPED = {
     "signature": (lambda r: r.update(signature=None), "signature"),
     "notes": (lambda r: r.update(notes=None), "notes"),
     "systems": (lambda r: r.update(systems=None), "systems"),
-    "no name": (lambda r: r.update(systems=[{}]), "systems: name of number 1"),
+    "no name": (lambda r: r.update(systems=[{}]), "systems: name of system 1"),
     "no figures": (lambda r: system(r).pop("raw"), "mtn-1: raw"),
     "figures no object": (lambda r: system(r).update(unk=["bleu"]), "mtn-1: unk"),
     "text": (lambda r: system(r)["raw"].update(bleu="9"), "mtn-1: raw: bleu"),
@@ -86,6 +86,8 @@ UNSHAPED = {
     "comparisons": (lambda r: r.update(comparisons=None), "comparisons"),
     "empty comparison": (lambda r: r.update(comparisons=[{}]), "comparisons"),
     "no difference": (lambda r: r.update(comparisons=[COMPARISON]), "comparisons"),
+    "bootstrap": (lambda r: r.update(bootstrap=["people"]), "bootstrap"),
+    "unit": (lambda r: r.update(bootstrap={"unit": 3}), "bootstrap: unit"),
     "runs": (lambda r: r.update(runs=["mtn-1"]), "runs"),
     "runs of no list": (lambda r: r.update(runs={"mtn": "mtn-1"}), "runs"),
 }
@@ -97,7 +99,7 @@ def test_an_evaluation_of_the_wrong_shape_is_refused(experiment, name):
     result = evaluation(evaluated("echo", 20), evaluated("mtn-1", 40))
     change(result)
     write_json(experiment.folder / "scores.json", result)
-    reason = f"scores.json: not as mtn-evaluate writes it: {place}; evaluate again with "
+    reason = f"scores.json: missing or invalid entry: {place}; evaluate again with "
     refused(experiment, f"{reason}mtn-evaluate --json")
 
 
@@ -120,8 +122,8 @@ def test_the_same_next_queries_after_other_sessions_are_refused(experiment):
     assert set(read(experiment).of_name) == {"echo", "mtn-1", "b", "c"}
     # The first of the three was made before sessions had a fingerprint.
     experiment.evaluate("c.json", evaluated("c", 30), sessions_sha256="bbb")
-    message = refused(experiment, "b.json, though the same next queries; evaluate all systems on ")
-    assert "/c.json: other sessions than " in message
+    message = refused(experiment, "b.json, but not its next queries; evaluate all systems on ")
+    assert "/c.json: its sessions differ from those of " in message
 
 
 # --- what was compared ----------------------------------------------------------------------------
@@ -145,21 +147,23 @@ def test_a_difference_must_be_of_the_shown_runs(experiment):
     experiment.mtn["compared"] = "mtn"
     assert len(read(experiment).comparisons) == 2
     experiment.mtn["compared"] = "other"
-    message = refused(experiment, "report.json: MTN: `compared` is 'other', of the scores other, ")
-    assert "but its runs have mtn-1, mtn-2; name the comparison of the same runs" in message
+    message = refused(experiment, "report.json: MTN: the comparison 'other' is of the runs other, ")
+    assert "but this system has mtn-1, mtn-2; compare the same runs" in message
     with_comparisons(experiment, ["mtn-1", "mtn-2"], {})
     experiment.mtn["compared"] = "mtn-1"
-    refused(experiment, "'mtn-1', of the scores mtn-1, but its runs have mtn-1, mtn-2")
+    refused(experiment, "'mtn-1' is of the runs mtn-1, but this system has mtn-1, mtn-2")
     with_comparisons(experiment, ["mtn"], {"mtn": ["mtn-1", "other"]})
     experiment.mtn["compared"] = "mtn"
-    refused(experiment, "'mtn', of the scores mtn-1, other, but its runs have mtn-1, mtn-2")
+    refused(experiment, "'mtn' is of the runs mtn-1, other, but this system has mtn-1, mtn-2")
     with_comparisons(experiment, ["mtn"], None)  # made by an older version without runs
     assert len(read(experiment).comparisons) == 1
 
 
 def test_two_systems_with_one_comparison_are_refused(experiment):
     experiment.echo["compared"] = experiment.mtn["compared"] = "mtn-1"
-    refused(experiment, "report.json: two systems with `compared` 'mtn-1'; a comparison is of one")
+    refused(
+        experiment, "report.json: two systems with `compared` 'mtn-1'; a comparison belongs to one"
+    )
 
 
 # --- others ---------------------------------------------------------------------------------------
@@ -233,7 +237,7 @@ UNSHOWN = {
 @pytest.mark.parametrize("name", UNSHOWN)
 def test_texts_that_cannot_be_shown_are_refused(experiment, name):
     UNSHOWN[name](experiment.manifest)
-    refused(experiment, " has a line break, or a character that nothing can show; write it without")
+    refused(experiment, " has a line break or an unprintable character; remove it")
 
 
 def test_texts_of_any_language_and_paragraphs_of_lines_are_shown(experiment):

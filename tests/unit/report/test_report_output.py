@@ -52,7 +52,9 @@ def test_pictures_of_an_earlier_report_are_removed(experiment, drawn, capfd):
     assert sorted(path.name for path in out.iterdir()) == sorted(others + ours)
     said = capfd.readouterr().err.splitlines()
     gone = ["positions", "curves", "attention"]
-    assert said == [f"mtn-report: removed {out}/{name}.png, of an earlier report" for name in gone]
+    assert said == [
+        f"mtn-report: removed {out}/{name}.png, from an earlier report" for name in gone
+    ]
 
 
 def test_a_failed_report_keeps_the_earlier_one(experiment, drawn):
@@ -76,10 +78,10 @@ def test_a_picture_with_sample_queries_is_removed(experiment, capfd):
 @pytest.mark.parametrize(
     "output, reason",
     [
-        ("/proc/x/y", r"/proc/x/y: cannot be written to \(.+\); name another --output"),
-        ("report.json", "report.json: not a folder; name another --output"),
-        ("report.json/x", "report.json/x: not a folder; name another --output"),
-        ("x" * 300, r"cannot be written to \(File name too long\); name another --output"),
+        ("/proc/x/y", r"/proc/x/y: cannot be written \(.+\); choose another --output"),
+        ("report.json", "report.json: not a folder; choose another --output"),
+        ("report.json/x", "report.json/x: not a folder; choose another --output"),
+        ("x" * 300, r"cannot be written \(File name too long\); choose another --output"),
     ],
 )
 def test_output_that_cannot_be_written_is_reported_before_the_work(
@@ -96,7 +98,9 @@ def test_output_that_cannot_be_written_is_reported_before_the_work(
 def test_a_folder_in_the_place_of_a_file_is_refused(experiment, monkeypatch, name):
     (experiment.folder / "out" / name).mkdir(parents=True)
     monkeypatch.setattr(command, "build_document", lambda manifest: pytest.fail("the work"))
-    with pytest.raises(InputError, match=rf"out/{name}: a folder; remove it, or name another"):
+    with pytest.raises(
+        InputError, match=rf"out/{name}: is a folder, not a file; remove it, or choose another"
+    ):
         write(experiment)
 
 
@@ -155,7 +159,9 @@ def test_letters_missing_in_the_font_are_reported_once(experiment, capfd):
     experiment.mtn["runs"][0]["training_log"] = "train.log"
     write(experiment)
     said = capfd.readouterr().err
-    assert said.startswith("mtn-report: the pictures have boxes for letters that their font lacks")
+    assert said.startswith(
+        "mtn-report: the font of the pictures lacks some letters, which appear as boxes"
+    )
     assert said.count("\n") == 1
 
 
