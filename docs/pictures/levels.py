@@ -4,12 +4,12 @@
 python docs/pictures/levels.py
 """
 
-from html import escape
 from pathlib import Path
 from typing import Dict, List, Tuple
 
+from svg_drawing import MONOSPACE, Drawing
+
 WIDTH, HEIGHT = 880, 400
-FONT = "-apple-system, 'Segoe UI', 'Noto Sans', Helvetica, Arial, 'DejaVu Sans', sans-serif"
 
 # Level 1 blue, level 2 orange, decoder green: Okabe and Ito's hues, lighter on dark.
 THEMES: Dict[str, Dict[str, str]] = {
@@ -48,69 +48,8 @@ WORDS, CODES, VECTORS = 360, 250, 88  # heights of the three rows
 DECODER = 784  # its middle
 
 
-class Drawing:
-    """SVG elements in the colours of one theme."""
-
-    def __init__(self, colours: Dict[str, str]) -> None:
-        self.colours = colours
-        self.elements: List[str] = []
-
-    def box(self, x: int, y: int, width: int, height: int, room: str, edge: str) -> None:
-        self.elements.append(
-            f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="10"'
-            f' fill="{self.colours[room]}" stroke="{self.colours[edge]}" stroke-width="1.5"/>'
-        )
-
-    def text(
-        self, x: int, y: int, words: str, colour: str = "text", size: int = 15, **style: str
-    ) -> None:
-        """style: anchor, weight, family."""
-        anchor, weight = style.get("anchor", "middle"), style.get("weight", "400")
-        family = f' font-family="{style["family"]}"' if "family" in style else ""
-        self.elements.append(
-            f'<text x="{x}" y="{y}" fill="{self.colours[colour]}" font-size="{size}"'
-            f' font-weight="{weight}" text-anchor="{anchor}"{family}>{escape(words)}</text>'
-        )
-
-    def arrow(self, path: str, colour: str, dashed: bool = False) -> None:
-        dashes = ' stroke-dasharray="5 4"' if dashed else ""
-        self.elements.append(
-            f'<path d="{path}" fill="none" stroke="{self.colours[colour]}" stroke-width="2"'
-            f'{dashes} marker-end="url(#{colour})"/>'
-        )
-
-    def line(self, path: str, colour: str) -> None:
-        self.elements.append(
-            f'<path d="{path}" fill="none" stroke="{self.colours[colour]}" stroke-width="2"/>'
-        )
-
-    def circle(self, x: int, y: int, radius: int, fill: str, edge: str) -> None:
-        self.elements.append(
-            f'<circle cx="{x}" cy="{y}" r="{radius}" fill="{self.colours[fill]}"'
-            f' stroke="{self.colours[edge]}" stroke-width="3"/>'
-        )
-
-    def svg(self, title: str) -> str:
-        heads = "".join(
-            f'<marker id="{name}" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="5"'
-            f' markerHeight="5" orient="auto"><path d="M0 0 L10 5 L0 10 z"'
-            f' fill="{colour}"/></marker>'
-            for name, colour in self.colours.items()
-        )
-        return "\n".join(
-            [
-                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"'
-                f' font-family="{FONT}" role="img">',
-                f"<title>{escape(title)}</title>",
-                f"<defs>{heads}</defs>",
-                *self.elements,
-                "</svg>\n",
-            ]
-        )
-
-
 def draw(colours: Dict[str, str]) -> str:
-    drawing = Drawing(colours)
+    drawing = Drawing(WIDTH, HEIGHT, colours)
     draw_words(drawing)
     draw_level_1(drawing)
     draw_level_2(drawing)
@@ -134,7 +73,7 @@ def draw_words(drawing: Drawing) -> None:
             width = 46 if word == "<q>" else 74
             drawing.box(x - width // 2, WORDS - 20, width, 36, "word", "line")
             colour = "quiet" if word == "<q>" else "text"
-            drawing.text(x, WORDS + 4, word, colour, family="ui-monospace, Menlo, monospace")
+            drawing.text(x, WORDS + 4, word, colour, family=MONOSPACE)
             drawing.arrow(f"M{x} {WORDS - 22} V{CODES + 44}", "line")
 
 
@@ -191,9 +130,7 @@ def draw_decoder(drawing: Drawing) -> None:
     drawing.text((right + left) // 2, rail - 9, "all tokens", "decoder", 13)
     drawing.arrow(f"M{DECODER} {CODES - 38} V{VECTORS + 24}", "decoder")
     drawing.box(DECODER - 80, VECTORS - 20, 160, 40, "word", "decoder")
-    drawing.text(
-        DECODER, VECTORS + 5, "london hotels", weight="600", family="ui-monospace, Menlo, monospace"
-    )
+    drawing.text(DECODER, VECTORS + 5, "london hotels", weight="600", family=MONOSPACE)
     drawing.text(DECODER, VECTORS - 34, "suggestion", "decoder", 16, weight="600")
 
 

@@ -100,8 +100,10 @@ def test_every_page_of_the_docs_is_linked_from_their_first_page():
     assert {path.name for path in (ROOT / "docs").glob("*.md")} <= linked | {"index.md"}
 
 
-def test_the_picture_is_what_its_script_draws():
-    script = runpy.run_path(str(ROOT / "docs/pictures/levels.py"))
+@pytest.mark.parametrize("name", ["levels", "results"])
+def test_the_pictures_are_what_their_scripts_draw(name):
+    """The results are read from committed files: where these change, run the script again."""
+    script = runpy.run_path(str(ROOT / f"docs/pictures/{name}.py"))
     for theme, colours in script["THEMES"].items():
-        drawn = (ROOT / f"docs/pictures/levels-{theme}.svg").read_text(encoding="utf-8")
-        assert drawn == script["draw"](colours)
+        drawn = (ROOT / f"docs/pictures/{name}-{theme}.svg").read_text(encoding="utf-8")
+        assert drawn == script["draw"](colours), f"python docs/pictures/{name}.py"
