@@ -9,6 +9,7 @@ All numbers are read from committed files: results/ of experiments/aol_lists and
 from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional
 
+from result_tables import read_table
 from svg_drawing import Drawing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,20 +67,6 @@ class Column(NamedTuple):
     title: str
     subtitle: str
     values: Dict[str, Optional[float]]  # by label
-
-
-def read_table(path: Path, heading: str) -> Dict[str, Dict[str, str]]:
-    """The first table below a heading: first cell of a row -> heading of a column -> cell."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    below = lines[lines.index(heading) + 1 :]
-    start = next(i for i, line in enumerate(below) if line.startswith("|"))
-    rows: List[List[str]] = []
-    for line in below[start:]:
-        if not line.startswith("|"):
-            break
-        rows.append([cell.strip() for cell in line.strip("|").split("|")])
-    head, _, *body = rows
-    return {row[0]: dict(zip(head, row)) for row in body}
 
 
 def lists_column(split: str, title: str, people: str, systems: Dict[str, str]) -> Column:
