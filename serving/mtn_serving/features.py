@@ -245,6 +245,6 @@ def _weights(words: Set[str], table: Optional[NextQueries]) -> Dict[str, float]:
     return {word: 1.0 if table is None else table.word_weight(word) for word in words}
 
 
-def _trigrams(text: str) -> Set[str]:
+def _trigrams(text: str) -> Set[Tuple[str, str, str]]:
     padded = f"  {text} "
-    return {padded[i : i + 3] for i in range(len(padded) - 2)}
+    return set(zip(padded, padded[1:], padded[2:]))

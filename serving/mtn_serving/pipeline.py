@@ -127,7 +127,12 @@ class Pipeline:
         if self.ranker is None:
             pasts, beams = list(map(self.past, requests)), self._beams(requests, sources)
             return list(map(_in_order_of_sources, self._gather(requests, pasts, beams, held_back)))
-        return list(map(self._ranked, self._described(requests, sources, held_back)))
+        described = self._described(requests, sources, held_back)
+        ranked = self.ranker.order_many([each.features for each in described], self.unrelated)
+        return [
+            [_suggestion(each.candidates[one.row], one.probability, one.rule) for one in rows]
+            for each, rows in zip(described, ranked)
+        ]
 
     def requests(
         self,
@@ -224,15 +229,6 @@ class Pipeline:
         """The person's history; empty if the ranker was fitted without histories."""
         knows_pasts = self.ranker is None or self.ranker.conditions.history
         return past_of(request.history if knows_pasts else (), request.session[-1])
-
-    def _ranked(self, described: Described) -> List[Suggestion]:
-        if not described.candidates or self.ranker is None:
-            return []
-        candidates = described.candidates
-        return [
-            _suggestion(candidates[each.row], each.probability, each.rule)
-            for each in self.ranker.order(described.features, self.unrelated)
-        ]
 
 
 def batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:

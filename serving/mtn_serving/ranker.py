@@ -4,7 +4,7 @@ A list is sorted by this probability, without the candidates that `list_rules` l
 """
 
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Protocol, Tuple, Type, TypeVar
+from typing import Any, Dict, List, NamedTuple, Optional, Protocol, Sequence, Tuple, Type, TypeVar
 
 import numpy as np
 
@@ -74,7 +74,24 @@ class Ranker:
 
     def order(self, features: np.ndarray, unrelated: bool = False) -> List[Ranked]:
         """(candidates, NAMES) -> the candidates to list, best first"""
-        return order(features, self.probabilities(features), unrelated)
+        return self.order_many([features], unrelated)[0]
+
+    def order_many(
+        self, features: Sequence[np.ndarray], unrelated: bool = False
+    ) -> List[List[Ranked]]:
+        """The same for several lists: the learner runs once."""
+        rows = [each for each in features if len(each)]
+        probabilities = self.probabilities(np.concatenate(rows)) if rows else np.empty(0)
+        ends = np.cumsum([len(each) for each in features])[:-1]
+        return [
+            self._in_order(each, of_each, unrelated)
+            for each, of_each in zip(features, np.split(probabilities, ends))
+        ]
+
+    def _in_order(
+        self, features: np.ndarray, probabilities: np.ndarray, unrelated: bool
+    ) -> List[Ranked]:
+        return order(features, probabilities, unrelated)
 
     def probabilities(self, features: np.ndarray) -> np.ndarray:
         """(candidates, names) -> (candidates,)"""

@@ -7,12 +7,12 @@ Each lookup checks what it reads: the file may be damaged, and nobody has read a
 
 from bisect import bisect_left
 from functools import cached_property
-from typing import Callable, Dict, Iterable, List, Optional, Sequence, overload
+from typing import Callable, Dict, Iterable, List, Optional, Sequence, Tuple, overload
 
 import numpy as np
 
 _LAST_CHARACTER = chr(0x10FFFF)
-_MAX_DECODED = 1024  # texts decoded once and kept: reading them touches at most as many pages
+_MAX_DECODED = 8192  # texts decoded once and kept: reading them touches at most as many pages
 
 
 class TextPool(Sequence[str]):
@@ -81,6 +81,12 @@ class TextPool(Sequence[str]):
 
     def find(self, text: str) -> Optional[int]:
         """The position of a text, or None."""
+        decoded, step = self._decoded
+        place = bisect_left(decoded, text)
+        if place < len(decoded) and decoded[place] == text:
+            return place * step
+        if step == 1:
+            return None
         wanted = _utf8(text)
         place = self._first_not_below(text, wanted)
         return place if place < len(self._ends) and self._encoded(place) == wanted else None
@@ -97,7 +103,8 @@ class TextPool(Sequence[str]):
         Args:
             wanted: the text's bytes
         """
-        place, step = bisect_left(self._decoded, text), self._step
+        decoded, step = self._decoded
+        place = bisect_left(decoded, text)
         low, high = max(0, (place - 1) * step + 1), min(len(self._ends), place * step)
         while low < high:
             middle = (low + high) // 2
@@ -114,13 +121,10 @@ class TextPool(Sequence[str]):
         return bytes(self._letters[start:end])
 
     @cached_property
-    def _decoded(self) -> List[str]:
-        """Every `_step`-th text."""
-        return self[:: self._step]
-
-    @cached_property
-    def _step(self) -> int:
-        return 1 + len(self._ends) // _MAX_DECODED
+    def _decoded(self) -> Tuple[List[str], int]:
+        """Every n-th text, and n."""
+        step = 1 + len(self._ends) // _MAX_DECODED
+        return self[::step], step
 
 
 def _utf8(text: str) -> bytes:

@@ -91,12 +91,11 @@ def completed(
     completer, ranker = completer_of(pipeline), pipeline.completion_ranker
     if ranker is None:
         return [_in_turn(each) for each in completer.completions(asked, held_back, sources)]
+    described = completer.described(asked, held_back, sources)
+    ranked = ranker.order_many([each.features for each in described])
     return [
-        [
-            _suggestion(each.completions[ranked.row], ranked.probability, ranked.rule)
-            for ranked in (ranker.order(each.features) if each.completions else ())
-        ]
-        for each in completer.described(asked, held_back, sources)
+        [_suggestion(each.completions[one.row], one.probability, one.rule) for one in rows]
+        for each, rows in zip(described, ranked)
     ]
 
 

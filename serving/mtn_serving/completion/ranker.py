@@ -17,8 +17,9 @@ class CompletionRanker(Ranker):
     kind = Kind("completion ranker", 1, "mtn-fit-ranker --completion", frozenset({LEARNER}))
     names = NAMES
 
-    def order(self, features: np.ndarray, unrelated: bool = True) -> List[Ranked]:
-        """(completions, NAMES) -> all completions, best first; ties keep their order"""
-        probabilities = self.probabilities(features)
+    def _in_order(
+        self, features: np.ndarray, probabilities: np.ndarray, unrelated: bool
+    ) -> List[Ranked]:
+        """All completions, best first; ties keep their order."""
         likeliest = np.argsort(-probabilities, kind="stable").tolist()
         return [Ranked(row, float(probabilities[row]), TYPED) for row in likeliest]
