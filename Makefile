@@ -51,8 +51,9 @@ docs: $(VENV)/.installed-docs  ## the documentation as a site, in build/docs
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build  # --quiet would hide warnings from `strict`
 	@echo "==> to read it: $(VENV)/bin/python -m http.server --directory build/docs"
 
-docs-check: $(VENV)/.installed-docs  ## links, anchors and commands of README and docs; the site; the notebook
-	$(call pytest,$(VENV)) tests/unit/test_links.py tests/unit/test_written_commands.py tests/integration/test_docs.py
+docs-check: $(VENV)/.installed-docs  ## links, commands and figures of README and docs; the site; the notebook
+	$(call pytest,$(VENV)) tests/unit/test_links.py tests/unit/test_written_commands.py tests/unit/test_readme_figures.py \
+		tests/integration/test_docs.py tests/integration/test_written_pages.py
 
 lint: venv  ## check with ruff and mypy
 	$(VENV)/bin/ruff check .

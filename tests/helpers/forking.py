@@ -31,7 +31,7 @@ def start(words, streams, folder, environment, cpu_seconds):
         }
     ).encode()
     connection = socket.socket(socket.AF_UNIX)
-    connection.connect(_server(environment["PYTHONPATH"]))
+    connection.connect(server(environment["PYTHONPATH"]))
     connection.sendall(len(request).to_bytes(8, "big"))
     socket.send_fds(connection, [b"-"], [stream.fileno() for stream in streams])
     connection.sendall(request)
@@ -68,17 +68,17 @@ class Forked:
 
 
 @lru_cache(maxsize=None)
-def _server(python_path):
+def server(python_path):
     """The socket of a server that runs as long as this process."""
     path = str(Path(tempfile.mkdtemp()) / "socket")
     environment = {**os.environ, "PYTHONPATH": python_path, "OMP_NUM_THREADS": "1"}
-    server = subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, str(SERVER), path], stdin=subprocess.PIPE, env=environment
     )
     while not os.path.exists(path):
-        assert server.poll() is None, "the server of forked commands did not start"
+        assert process.poll() is None, "the server of forked commands did not start"
         time.sleep(0.01)
-    _servers.append(server)
+    _servers.append(process)
     return path
 
 
