@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""`mtn-serve` under load, beside `fairseq-interactive` on the same sessions: 6 minutes.
+"""`mtn-serve` under load, beside `fairseq-interactive` on the same sessions: 8 minutes.
 
     load.py --demo runs/demo --output benchmarks/serving --docs docs/serving.md
 
 Closed loop: 1, 8 and 64 clients. Open loop: requests arrive at half the capacity, which is what 64
-clients got, at even distances or at random ones. Each server after the first differs from it in
-what its name says. Server and clients share the machine, so CPU time per request is measured, too:
-it hardly depends on what else runs there. The cache is off, and every model uses one thread.
+clients got, at even distances or at random ones; rarer: at random, at half of what one client got.
+Each server after the first differs from it in what its name says. The demo's model is very small,
+so wider ones are asked, too; the first call makes them, in 4 minutes of CPU time. Server and
+clients share the machine, so CPU time per request is measured, too: it hardly depends on what else
+runs there. The cache is off, and every model uses one thread.
 """
 
 import argparse
@@ -25,9 +27,10 @@ import psutil
 import wrk
 from http_clients import Answered, closed_loop, open_loop
 from interactive import interactive
-from load_report import HEADINGS, Figures, Interactive, Report, row_text, write_into
+from load_report import DEMO, HEADINGS, Figures, Interactive, Report, row_text, write_into
 from servers import MEASURED, Server, command_of, server
 from sessions import bodies_of, lines_of, request_of
+from wider_models import WiderModel, wider_models
 
 from mtn_serving.bundle.folder import Bundle
 
@@ -64,10 +67,18 @@ class Bench:
                 self.rows.append(measure(clients(number), closed_loop, number))
                 if compare and wrk.is_installed():
                     self.wrk.append(self.measure_by_wrk(running, name, route, number))
-            rate = self.rows[-1].per_second / 2
-            for arrivals in ("even", "random") if compare else ("even",):
-                loop = partial(open_loop, is_random=arrivals == "random")
+            by_clients = [each.per_second / 2 for each in self.rows[-len(CLIENTS) :]]
+            rates = {"even": by_clients[-1]}
+            if compare:
+                rates.update({"random": by_clients[-1], "rarer": by_clients[0]})
+            for arrivals, rate in rates.items():
+                loop = partial(open_loop, is_random=arrivals != "even")
                 self.rows.append(measure(f"open, {arrivals}, {rate:.0f}/s", loop, rate))
+
+    def run_wider(self, model: WiderModel) -> None:
+        for kind, bundle in {"float": model.bundle(False), "int8": model.bundle(True)}.items():
+            self.run(f"{model.name}, {kind}", f"{bundle}", "suggest")
+            self.run(f"{model.name}, {kind}, 2 workers", f"{bundle} --workers 2", "suggest")
 
     def run_cached(self) -> None:
         """One list, again and again: it is made once."""
@@ -132,11 +143,11 @@ def clients(number: int) -> str:
     return f"{number} client{'s' * (number > 1)}"
 
 
-def yardstick(checkpoint: Path, data: Path, text: Path, beam: int) -> List[Interactive]:
+def yardstick(model: str, checkpoint: Path, data: Path, text: Path, beam: int) -> List[Interactive]:
     lines, rows = lines_of(text), []
     for together, number in TOGETHER.items():
         found = interactive(checkpoint, data, lines[:number], together, beam)
-        rows.append(Interactive(together, **found))
+        rows.append(Interactive(model, together, **found))
         print(rows[-1], flush=True)
     return rows
 
@@ -181,12 +192,16 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     if not (demo / "bundle").is_dir():
         sys.exit(f"{demo} has no bundle: make demo")
     int8 = int8_bundle(demo)
+    wider = wider_models(demo)
     facts = machine(args.seconds)
     beam = Bundle.open(demo / "bundle").manifest["ranker"]["beam"]
     print(f"| {' | '.join(HEADINGS)} |", flush=True)
     bench = Bench(demo / "bundle", int8, text, args.seconds)
     bench.run_all()
-    rows = yardstick(demo / "checkpoints/checkpoint_best.pt", demo / "data-bin", text, beam)
+    rows = yardstick(DEMO, demo / "checkpoints/checkpoint_best.pt", demo / "data-bin", text, beam)
+    for model in wider:
+        bench.run_wider(model)
+        rows += yardstick(model.name, model.checkpoint, model.data, text, beam)
     facts["load_after"] = os.getloadavg()[0]
     report = Report(facts, bench.rows, bench.cached, bench.wrk, rows)
     report.save(args.output or demo / "load")

@@ -49,13 +49,13 @@ def write_mtn(folder: Path, words: int, copying: bool, more_flags: str = "") -> 
     lines = [f"{word} 1\n" for word in ("<q>", "<session>", *(f"w{i}" for i in range(words)))]
     for language in ("session", "next"):
         (folder / f"dict.{language}.txt").write_text("".join(lines), encoding="utf-8")
-    flags = f"{_mtn_flags(WIDTHS[words], copying)} {more_flags}"
+    flags = f"--task session_to_query {mtn_flags(WIDTHS[words], copying)} {more_flags}"
     return _write_checkpoint(folder / "mtn.pt", flags)
 
 
-def _mtn_flags(width: int, copying: bool) -> str:
+def mtn_flags(width: int, copying: bool) -> str:
     return (
-        "--task session_to_query --arch mtn --level-layers 3,2 --decoder-layers 3"
+        "--arch mtn --level-layers 3,2 --decoder-layers 3"
         f" --encoder-embed-dim {width} --encoder-ffn-embed-dim {2 * width}"
         f" --encoder-attention-heads {max(4, width // 64)}"
         f" --query-projection linear{' --copy-attention' if copying else ''}"

@@ -23,6 +23,7 @@ display_rules          what may be shown, from any source
 abuse                  queries that are never shown or answered
 personal_data          text that may identify a person
 features               the features of a candidate
+feature_meanings       the features in words, for explanations
 ranker, fitting        rank candidates by probability, learned on validation text
 trees                  runs a ranker's trees without LightGBM
 list_rules             which candidates belong in a list

@@ -10,6 +10,7 @@ import numpy as np
 
 from mtn_preprocess.errors import InputError
 
+from .feature_meanings import MEANINGS
 from .ranker import TREES, Ranker, read_lightgbm
 
 MAX_CONTRIBUTIONS = 8
@@ -17,6 +18,7 @@ MAX_CONTRIBUTIONS = 8
 
 class Contribution(NamedTuple):
     feature: str  # of `features.NAMES`
+    meaning: str  # the feature in words
     value: Optional[float]  # of the feature; None if it is unknown
     amount: float  # what the feature adds to the log-odds
 
@@ -42,8 +44,8 @@ def contributions_of(ranker: Optional[Ranker], features: Optional[np.ndarray]) -
     amounts = ranker.calibration.slope * parts
     largest = np.argsort(-np.abs(amounts), kind="stable")[:MAX_CONTRIBUTIONS].tolist()
     return tuple(
-        Contribution(ranker.names[each], _known(features[each]), float(amounts[each]))
-        for each in largest
+        Contribution(name, MEANINGS[name], _known(features[each]), float(amounts[each]))
+        for each, name in ((each, ranker.names[each]) for each in largest)
         if amounts[each] != 0
     ), None
 

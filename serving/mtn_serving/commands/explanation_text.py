@@ -25,7 +25,7 @@ def explanation_lines(found: Explanation) -> Iterator[str]:
         yield f"{_INDENT}contributions: none, {found.no_contributions}"
     for part in found.contributions or ():
         value = "unknown" if part.value is None else f"{part.value:.4g}"
-        yield f"{_INDENT}{part.amount:+.3f} by {part.feature} = {value}"
+        yield f"{_INDENT}{part.amount:+.3f} {part.meaning}: {value}"
 
 
 def _headline(found: Explanation) -> str:

@@ -68,10 +68,10 @@ function withoutLine({ query, place, score }) {
 /** Features for and against the suggestion; amounts are in log-odds. */
 function contributionLines(contributions) {
   const largest = Math.max(...contributions.map(({ amount }) => Math.abs(amount)));
-  return contributions.map(({ feature, value, amount }) => {
-    const known = value === null ? "" : ` = ${signed(Number(value.toPrecision(3)))}`;
+  return contributions.map(({ meaning, value, amount }) => {
+    const known = value === null ? "" : `: ${signed(Number(value.toPrecision(3)))}`;
     return [
-      element("span", { class: "feature" }, feature.replaceAll("_", " ") + known),
+      element("span", { class: "feature" }, meaning + known),
       bar(Math.abs(amount) / largest, amount < 0 ? "bar against" : "bar"),
       element("span", { class: "amount" }, (amount < 0 ? "" : "+") + signed(amount.toFixed(2))),
     ];

@@ -17,10 +17,12 @@ from mtn_preprocess.errors import InputError
 from mtn_serving import contributions
 from mtn_serving.commands.explanation_text import explanation_lines
 from mtn_serving.commands.suggest import main
+from mtn_serving.completion.features import NAMES
 from mtn_serving.counting import count_next_queries
 from mtn_serving.display_rules import DisplayRules
 from mtn_serving.engine import HistorySize, Hypotheses, Scores
 from mtn_serving.explanation import AfterContext, Counted, InSource, held_back
+from mtn_serving.feature_meanings import MEANINGS
 from mtn_serving.ranker import TREES, Ranker
 from mtn_serving.suggester import Suggester
 from mtn_serving.torch_engine.trained_model import TrainedModel
@@ -228,6 +230,12 @@ def test_contributions_add_up_to_the_score():
     assert amounts[0] == pytest.approx(slope * max(parts[:-1], key=abs))
     by_name = dict(zip(ranker.names, slope * parts))
     assert all(each.amount == pytest.approx(by_name[each.feature]) for each in found.contributions)
+
+
+def test_every_feature_has_a_meaning():
+    assert list(MEANINGS) == list(NAMES)
+    found = Suggester(FITTED_TABLE, ranker=fitted_example().ranker).explain(["x"], "a")
+    assert all(each.meaning == MEANINGS[each.feature] for each in found.contributions)
 
 
 def test_unrelated_text():
