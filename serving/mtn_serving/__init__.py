@@ -30,6 +30,7 @@ list_rules             which candidates belong in a list
 conditions             which parts a ranker was fitted with
 fingerprints           recognise texts by their hashes
 text_pool              many texts in two arrays
+sorted_values          finds one value among many that are sorted
 most_frequent          the most frequent items of a range
 ranked_lists           many lists of numbers with their counts, in three arrays
 following              follows one session: reads and encodes it once for many calls
