@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Train every architecture on the sample log: same data, same time, each with its best rate.
 
-Each architecture is first timed, then tried with each learning rate for a third of the time, then
-trained with the rate of the lowest validation loss. Time is CPU time of one thread, so other load
-on the machine does not matter. Models copy words if the architecture can. Writes curves.png,
-scores.json and the pages of mtn-report below --output, with count baselines beside the models. An
-interrupted run continues where it stopped.
+Each architecture is first timed, then tried with several learning rates for a third of the time
+each, until the best of them is neither the lowest nor the highest, then trained with that one. Time
+is CPU time of one thread, so other load on the machine does not matter. Models copy words if the
+architecture can. Writes curves.png, scores.json and the pages of mtn-report below --output, with
+count baselines beside the models. An interrupted run continues where it stopped.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from mtn_preprocess.files.result_file import open_result_file, write_result_file
 class Recipe(NamedTuple):
     """The training settings of an architecture, besides steps.TRAINING."""
 
-    rates: Tuple[float, ...]
+    rates: Tuple[float, ...]  # to try first, each twice the one before
     flags: str
 
 
@@ -152,15 +152,19 @@ def seconds_per_update(run: Path, name: str) -> float:
 
 
 def best_rate(run: Path, name: str, updates: int, seed: int) -> float:
-    """The learning rate with the lowest final validation loss."""
-    losses = {}
-    for rate in RECIPES[name].rates:
-        losses[rate] = kept(
-            run / name / f"rate-{rate}" / "loss.json",
-            lambda rate=rate: last_loss(run, name, rate, updates, seed),
-        )
+    """The rate with the lowest final validation loss; neither the lowest nor the highest tried."""
+    losses: Dict[float, float] = {}
+    wanted = list(RECIPES[name].rates)
+    while wanted:
+        for rate in wanted:
+            losses[rate] = kept(
+                run / name / f"rate-{rate}" / "loss.json",
+                lambda rate=rate: last_loss(run, name, rate, updates, seed),
+            )
+        best = min(losses, key=lambda rate: losses[rate])
+        wanted = [rate for rate in (best / 2, best * 2) if rate not in losses]
     print(f"{name}: validation loss by rate: {losses}", flush=True)
-    return min(losses, key=lambda rate: losses[rate])
+    return best
 
 
 def last_loss(run: Path, name: str, rate: float, updates: int, seed: int) -> float:
@@ -218,7 +222,7 @@ def report(run: Path, args: argparse.Namespace) -> None:
     contents = {
         "schema": 1,
         "title": "Every architecture on the sample log",
-        "about": [f"{about} each training, each with the best of three learning rates."],
+        "about": [f"{about} each training, each with the best of several learning rates."],
         "stats": "text/stats.json",
         "evaluations": ["evaluation.json"],
         "data": "data-bin",
