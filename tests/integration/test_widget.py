@@ -158,6 +158,8 @@ def test_the_service_received_the_events(page, folder):
     assert names.count("search") == 3 and names.count("click") == 2
     assert names.count("impression") >= 4
     assert len({each["session_id"] for each in found}) == 1
+    searches = [each for each in found if each["action_name"] == "search"]
+    assert {each["client_id"] for each in searches} == {page.evaluate("localStorage['mtn-client']")}
     clicks = [each for each in found if each["action_name"] == "click"]
     assert clicks[-1]["event_attributes"] == {"position": {"ordinal": 2}}
     assert [each["user_query"] for each in found if each["action_name"] == "search"] == kept(page)

@@ -14,7 +14,7 @@
 import { Combobox } from "./combobox.js";
 import { announcer, element } from "./elements.js";
 import { Service } from "./service.js";
-import { addQuery, readSession } from "./widget_session.js";
+import { addQuery, clientId, readSession } from "./widget_session.js";
 import { STYLE } from "./widget_style.js";
 
 const HOST = "data-mtn-suggest";
@@ -106,7 +106,10 @@ export class Widget {
   }
 
   #searched(text) {
-    if (addQuery(text)) this.#tell({ action_name: "search", message: text.trim() });
+    if (!addQuery(text)) return;
+    const client_id = clientId();
+    if (client_id === null) return; // a search without it would count as another person's
+    this.#tell({ action_name: "search", message: text.trim(), client_id });
   }
 
   #tell(event) {

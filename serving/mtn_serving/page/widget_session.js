@@ -4,6 +4,7 @@
  */
 
 const NAME = "mtn-session";
+const CLIENT = "mtn-client";
 const GAP = 30 * 60 * 1000; // ms
 const MAX_QUERIES = 50; // the service's limit
 
@@ -28,6 +29,21 @@ export function addQuery(text, now = Date.now()) {
   const kept = { id, queries: [...queries, query].slice(-MAX_QUERIES), at: now };
   sessionStorage.setItem(NAME, JSON.stringify(kept));
   return true;
+}
+
+/**
+ * The browser's id, the same in all tabs and sessions: the service counts people by it.
+ *
+ * @returns {?string} null where the browser keeps nothing
+ */
+export function clientId() {
+  try {
+    const id = localStorage.getItem(CLIENT) ?? newId();
+    localStorage.setItem(CLIENT, id);
+    return id;
+  } catch {
+    return null;
+  }
 }
 
 /** 128 random bits; `crypto.randomUUID` is missing on sites without https. */

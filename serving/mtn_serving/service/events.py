@@ -29,6 +29,10 @@ _MAX_WAITING = 256
 Row = Tuple[str, Dict[str, Any]]  # (name of the file, content)
 
 
+class NotWritten(Exception):
+    """The events could not be written, as on a full disk."""
+
+
 class EventLog:
     """Appends rows to files of this process; each file has the rows of one day.
 
@@ -77,7 +81,7 @@ class EventLog:
 
 
 def _append(path: Path, content: bytes) -> None:
-    with open(path, "ab", buffering=0) as stream:
+    with open(path, "ab", buffering=0, opener=_for_the_owner) as stream:
         before = stream.tell()
         try:
             written = stream.write(content)
@@ -86,6 +90,11 @@ def _append(path: Path, content: bytes) -> None:
         except OSError:
             stream.truncate(before)
             raise
+
+
+def _for_the_owner(path: str, flags: int) -> int:
+    """Queries are private: no other user of the machine reads them."""
+    return os.open(path, flags, 0o600)
 
 
 class Events:
@@ -99,7 +108,8 @@ class Events:
     async def keep(self, events: Sequence[Event]) -> None:
         """Raises:
         InputError: an event is invalid
-        Full, TooLate: the events could not be written; none was
+        Full, TooLate: too many events are waiting; none was written
+        NotWritten: none was written
         """
         rows = [row_of(event) for event in events]
         try:
@@ -110,7 +120,7 @@ class Events:
         if error is not None:
             self.metrics.events.labels("lost").inc(len(rows))
             log_error(error, self.metrics)
-            raise Full
+            raise NotWritten
         self.metrics.events.labels("kept").inc(len(rows))
 
     def _append_each(self, requests: List[List[Row]]) -> List[Any]:
@@ -133,13 +143,13 @@ def row_of(event: Event) -> Row:
     if event.session_id is not None:
         row["session_id"] = event.session_id
     if event.action_name == SEARCH:
-        person = event.client_id or event.session_id
-        if not person or not event.message or not event.message.strip():
+        # A session is no person: one person in two sessions would count as two who asked a query.
+        if not event.client_id or not event.message or not event.message.strip():
             raise InputError(
                 "a search without its query or without who asked it",
-                "give `message`, and `client_id` or `session_id`",
+                "give `message`, and `client_id`: the same in all sessions of a person or browser",
             )
-        return QUERIES, {**row, "client_id": person, "user_query": event.message}
+        return QUERIES, {**row, "client_id": event.client_id, "user_query": event.message}
     if event.query_id is None or not QUERY_ID.fullmatch(event.query_id):
         raise InputError(
             f"{event.action_name} without a query_id of this service",

@@ -156,7 +156,9 @@ class Event(BaseModel):
     query_id: Optional[Name] = Field(default=None, description="of the answer; not of searches")
     session_id: Optional[Name] = None
     client_id: Optional[Name] = Field(
-        default=None, description="of searches: whose queries these are"
+        default=None,
+        description="of searches: whose query it is, the same in all sessions of a person or "
+        "browser. People are counted by it",
     )
     message_type: Optional[Name] = None
     message: Optional[Query] = Field(default=None, description="of searches: the query")

@@ -82,9 +82,10 @@ def test_prefixes_are_never_recorded(client_of, tmp_path):
     client = client_of(events=tmp_path / "events")
     for end in range(1, 6):
         client.post("/v1/complete", json={"prefix": "paris"[:end], "session_id": "s"})
-    kept(client, {"action_name": "search", "session_id": "s", "message": "paris"})
+    search = {"action_name": "search", "session_id": "s", "client_id": "c", "message": "paris"}
+    kept(client, search)
     (row,) = rows_in(tmp_path / "events", QUERIES)
-    assert row["user_query"] == "paris" and row["client_id"] == "s"
+    assert row["user_query"] == "paris" and row["client_id"] == "c"
     assert rows_in(tmp_path / "events", EVENTS) == []
 
 
@@ -97,6 +98,7 @@ def test_prefixes_are_never_recorded(client_of, tmp_path):
         {"action_name": "search", "client_id": "c"},
         {"action_name": "search", "client_id": "c", "message": " "},
         {"action_name": "search", "message": "paris"},
+        {"action_name": "search", "session_id": "s", "message": "paris"},  # a session is no person
         {"action_name": "click", "query_id": query_id(1), "event_attributes": {"position": 3}},
         {"query_id": query_id(1)},
     ],
@@ -175,6 +177,7 @@ def test_a_full_disk_leaves_no_partial_line_and_lists_still_work(client_of, tmp_
     )
     answer = kept(client, impression(2), impression(3))
     assert answer.status_code == 503 and answer.headers["retry-after"] == "1"
+    assert "could not be stored" in answer.json()["detail"]
     assert client.post("/v1/suggest", json={"session": ["paris"]}).json()["suggestions"]
     monkeypatch.undo()
     assert kept(client, impression(4)).status_code == 200
