@@ -135,7 +135,11 @@ def report(
     for system, figures in found.items():
         lines.append(f"{system:20}" + "".join(f"{figures[figure]:9.2f}" for figure in FIGURES))
     mrr = {source: found[f"… without {source}"][f"mrr@{AT}"] for source in parts}
-    return [*lines, *what_paid(found["ranker"][f"mrr@{AT}"], mrr, len(pairs))]
+    return [
+        *lines,
+        *what_the_ranker_loses(found["ranker"], found["no ranker"]),
+        *what_paid(found["ranker"][f"mrr@{AT}"], mrr, len(pairs)),
+    ]
 
 
 def _brings_any(fitted: Fitted, source: str, pairs: Sequence[int]) -> bool:
@@ -143,6 +147,27 @@ def _brings_any(fitted: Fitted, source: str, pairs: Sequence[int]) -> bool:
     field = FIELD_OF[source]
     of_group = (fitted.examples.pairs[pair] for pair in pairs)
     return any(getattr(each, field) is not None for pair in of_group for each in pair)
+
+
+def what_the_ranker_loses(ranked: Dict[str, float], in_turn: Dict[str, float]) -> List[str]:
+    """A sentence if lists are worse with the ranker than without it.
+
+    Args:
+        ranked, in_turn: figures with and without the ranker
+    """
+    mrr, hit = f"mrr@{AT}", f"hit@{AT}"
+    if ranked[mrr] < in_turn[mrr]:
+        return [
+            f"The ranker does not pay: {mrr} is {ranked[mrr]:.2f} with it and {in_turn[mrr]:.2f} "
+            "without. Leave it out, or fit it on more pairs, of text that neither model nor counts "
+            "know."
+        ]
+    if ranked[hit] < in_turn[hit]:
+        return [
+            f"{hit} is lower with the ranker, {ranked[hit]:.2f} and {in_turn[hit]:.2f}: its lists "
+            "leave out what is unrelated to the session. Compare them with --unrelated."
+        ]
+    return []
 
 
 def what_paid(whole: float, without: Dict[str, float], pairs: int) -> List[str]:

@@ -110,8 +110,9 @@ class ExportedModel:
             prefixes: one per session, as in prepared text: whole words, and perhaps a part of one;
                 after a space, or if nothing was typed, a new word begins
         """
+        most = len(self.decoder.positions) - 2  # of typed words: one more, and its end
         starts = [
-            typed_start(prefix, source, self.vocabulary)
+            typed_start(prefix, source, self.vocabulary, most)
             for prefix, source in zip(prefixes, sources.sources)
         ]
         can_be_said = [place for place, start in enumerate(starts) if start is not None]

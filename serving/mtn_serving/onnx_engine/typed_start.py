@@ -15,17 +15,20 @@ class Start(NamedTuple):
     rest: str = ""  # the characters of the open word
 
 
-def typed_start(prefix: str, source: Source, vocabulary: Vocabulary) -> Optional[Start]:
+def typed_start(
+    prefix: str, source: Source, vocabulary: Vocabulary, max_words: int
+) -> Optional[Start]:
     """The start for a prefix; None if the model cannot generate the finished words.
 
     Args:
         prefix: as in prepared text; after a space, a new word begins
+        max_words: maximum number of finished words or pieces
     """
     *whole, open_word = prefix.split(" ")
     if "" in whole or prefix.split() != [*whole, *([open_word] if open_word else [])]:
         return None  # prepared text has no such spaces
     columns = source.columns_of(vocabulary.cut(" ".join(whole)), vocabulary)
-    if UNKNOWN in columns:
+    if UNKNOWN in columns or len(columns) > max_words:
         return None
     if vocabulary.pieces is not None and prefix:
         open_word = WORD_START + open_word

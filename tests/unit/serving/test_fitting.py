@@ -15,7 +15,13 @@ from mtn_preprocess.text.text_settings import SYMBOLS, TextSettings
 from mtn_serving import fitting
 from mtn_serving.candidates import Candidate
 from mtn_serving.commands import fit_ranker as command
-from mtn_serving.commands.fit_ranker import report, run, session_numbers, what_paid
+from mtn_serving.commands.fit_ranker import (
+    report,
+    run,
+    session_numbers,
+    what_paid,
+    what_the_ranker_loses,
+)
 from mtn_serving.conditions import conditions_of
 from mtn_serving.features import NAMES
 from mtn_serving.fitting import cross_validated_lists, fit_ranker
@@ -301,6 +307,23 @@ def test_a_report_on_a_group_of_pairs(fitted, monkeypatch):
 )
 def test_which_sources_did_not_pay(without, sentence):
     found = what_paid(10.0, without, 1000)
+    assert [line[: len(start)] for line, start in zip(found, sentence)] == sentence
+    assert len(found) == len(sentence)
+
+
+@pytest.mark.parametrize(
+    "ranked, in_turn, sentence",
+    [
+        ((10.0, 20.0), (10.0, 20.0), []),
+        ((11.0, 20.0), (10.0, 19.0), []),
+        ((9.99, 30.0), (10.0, 20.0), ["The ranker does not pay: mrr@10 is 9.99 with it and 10.00"]),
+        ((11.0, 19.0), (10.0, 20.0), ["hit@10 is lower with the ranker, 19.00 and 20.00"]),
+    ],
+)
+def test_a_ranker_that_makes_lists_worse(ranked, in_turn, sentence):
+    found = what_the_ranker_loses(
+        *(dict(zip(("mrr@10", "hit@10"), each)) for each in (ranked, in_turn))
+    )
     assert [line[: len(start)] for line, start in zip(found, sentence)] == sentence
     assert len(found) == len(sentence)
 

@@ -102,3 +102,11 @@ def test_hypotheses_have_the_scores_of_their_texts(name):
         mean = known.log_probability / known.tokens
         assert len(texts) > 1
         assert all(one >= other - 1e-4 for one, other in zip(mean, mean[1:]))  # best first
+
+
+def test_a_prefix_longer_than_the_model_has_no_completions():
+    exported = engine_of("2-level")
+    longest = len(exported.decoder.positions) - 2
+    assert complete(exported, "w1", "w1 " * longest)
+    assert complete(exported, "w1", "w1 " * (longest + 1)) == []
+    assert complete(exported, "w1", "w1 " * 10_000 + "w") == []
