@@ -126,6 +126,14 @@ def test_a_search_without_its_terms(table):
     )
 
 
+def test_unrelated_suggestions_need_a_ranker(tmp_path, table):
+    """One note per bundle without one, not per worker; the lists stay as they are."""
+    with served(tmp_path, f"{table} --unrelated --workers 2") as server:
+        assert first_of(server.suggest("paris")) == "paris hotels"
+        note = f"mtn-serve: {table}: it has no ranker, so --unrelated does not change its lists"
+        assert server.said().splitlines() == [note, f"mtn-serve: ready at {server.address}"]
+
+
 def test_a_port_that_is_taken(tmp_path, table):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

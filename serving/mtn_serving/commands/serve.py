@@ -36,6 +36,8 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
     def ready() -> None:
+        if settings.unrelated:
+            _say_unranked(settings)
         _say(f"ready at {address}")
 
     if args.workers == 1:
@@ -44,12 +46,21 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         serve_in_workers(settings, sock, args.workers, ready)
 
 
+def _say_unranked(settings: Settings) -> None:
+    from ..service.bundles import has_ranker  # lazy import: keeps a supervisor small
+
+    for folder in (settings.bundle, settings.challenger):
+        if folder is not None and not has_ranker(folder):
+            _say(f"{folder}: it has no ranker, so --unrelated does not change its lists")
+
+
 def _settings(args: argparse.Namespace) -> Settings:
     return Settings(
         bundle=args.bundle,
         challenger=args.challenger,
         share=args.share,
         block_list=args.block_list,
+        unrelated=args.unrelated,
         max_batch=args.max_batch,
         max_queue=args.max_queue,
         deadline=args.deadline_ms / 1000,
@@ -81,6 +92,12 @@ def _parser() -> CommandParser:
         help="0 for any that is free (default: %(default)s)",
     )
     add("--block-list", type=Path, metavar="FILE", help="nothing with these words, in any bundle")
+    add(
+        "--unrelated",
+        action="store_true",
+        help="behind the rest of a ranked list, suggest what has nothing to do with the session, "
+        "too: long lists, most of them popular queries",
+    )
     add("--search-url", metavar="URL", help="of the site's own search, with {searchTerms}")
     add(
         "--origin",

@@ -10,7 +10,7 @@ from typing import Any, Dict, Hashable, List, NamedTuple, Optional, Sequence
 
 from mtn_preprocess.errors import InputError
 
-from ..bundle.folder import COUNTS, MODEL
+from ..bundle.folder import COUNTS, MODEL, RANKER
 from ..bundle.samples import Sample, samples_of
 from ..kept_folder import HEADER, kind_in
 from ..next_queries import KIND as TABLE
@@ -109,11 +109,21 @@ def load_bundles(settings: Settings) -> Bundles:
     return Bundles(served, settings.share)
 
 
+def has_ranker(folder: Path) -> bool:
+    """Whether its lists are ranked; other lists leave nothing out as unrelated."""
+    return (folder / RANKER).is_dir()
+
+
 def _load(arm: Arm, folder: Path, settings: Settings) -> ServedBundle:
     version = _version([*_checksum_files(folder), *_files(settings.block_list)])
     held = HeldFiles(_mapped_files(folder))
     if (folder / MANIFEST).is_file():
-        suggester = Suggester.load(folder, block_list=settings.block_list, verify=True)
+        suggester = Suggester.load(
+            folder,
+            block_list=settings.block_list,
+            unrelated=settings.unrelated and has_ranker(folder),
+            verify=True,
+        )
     else:  # a table of counts alone
         _check_table(folder)
         suggester = Suggester.load(counts=folder, block_list=settings.block_list, verify=True)

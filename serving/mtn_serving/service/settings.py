@@ -18,6 +18,7 @@ class Settings:
         challenger: another bundle, for some sessions
         share: share of sessions for the challenger, from 0 to 1
         block_list: a file; nothing with these words is shown, in any bundle
+        unrelated: whether ranked lists end with suggestions unrelated to the session
         max_batch: maximum number of requests per batch
         max_queue: maximum number of waiting requests; further ones get 503
         deadline: seconds within which a list is sent
@@ -35,6 +36,7 @@ class Settings:
     challenger: Optional[Path] = None
     share: float = 0.5
     block_list: Optional[Path] = None
+    unrelated: bool = False
     max_batch: int = 32
     max_queue: int = 256
     deadline: float = 0.5
