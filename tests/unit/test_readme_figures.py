@@ -52,14 +52,17 @@ def demo():
 def training():
     row = read_table(DEMO, "## The recipe for your own log")
     small, large = row["300"], row["3000"]
-    one_thread = recorded(DEMO, r"again with one thread: ([\d.]+) on the test")
+    one_thread, tested = recorded(
+        DEMO, r"again with one thread: ([\d.]+) on the test \((\d+) pairs\)"
+    )
     seconds = recorded(DEMO, r"all five commands: (\d+) s of CPU time")
     minutes = recorded(DEMO, r"cut off by hand; about (\d+) minutes of CPU time")
     yield (
         f"{small['training pairs']} training pairs: first suggestion right {small['model, test']} "
-        f"% ({one_thread} % with one thread), counting {small['counting, test']} %, {seconds} CPU "
-        f"seconds. {large['training pairs']} pairs: {large['model, test']} %, counting "
-        f"{large['counting, test']} %, about {minutes} CPU minutes"
+        f"% ({one_thread} % with one thread; {tested} test pairs, so chance), counting "
+        f"{small['counting, test']} %, {seconds} CPU seconds. {large['training pairs']} pairs: "
+        f"{large['model, test']} %, counting {large['counting, test']} %, about {minutes} CPU "
+        "minutes"
     )
 
 

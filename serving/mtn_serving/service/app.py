@@ -24,6 +24,7 @@ from .answering import Ask, Explain, as_text, places_read
 from .api_page import api_page
 from .batching import Full, TooLate
 from .bundles import ServedBundle
+from .events import NotWritten
 from .held_files import FilesChanged
 from .limits import RETRY_AFTER, TOO_MANY, BoundedBodies, Guard, RefuseWhenFull
 from .service import Service
@@ -291,6 +292,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_exception_handler(InputError, _bad_input)
     app.add_exception_handler(Full, _full)
     app.add_exception_handler(TooLate, _full)
+    app.add_exception_handler(NotWritten, _not_written)
     app.add_exception_handler(FilesChanged, _changed)
     # The middleware added last sees a request first.
     app.add_middleware(BoundedBodies, max_body=settings.max_body, seconds=settings.body_seconds)
@@ -346,6 +348,11 @@ async def _bad_input(request: Request, error: Exception) -> Response:
 async def _changed(request: Request, error: Exception) -> Response:
     service_of(request).metrics.refused.labels(type(error).__name__).inc()
     detail = "files of the bundle were changed in place: write a version beside it, rename, reload"
+    return JSONResponse({"detail": detail}, 503, RETRY_AFTER)
+
+
+async def _not_written(request: Request, error: Exception) -> Response:
+    detail = "the events could not be stored, see the log of the service"
     return JSONResponse({"detail": detail}, 503, RETRY_AFTER)
 
 
