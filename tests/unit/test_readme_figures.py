@@ -45,8 +45,10 @@ def demo():
     seconds, bundle = recorded(DEMO, r"figures above took (\d+) seconds .{,30}, (\d+) of them to")
     yield f"the demo takes [{seconds} seconds]"
     yield f", {bundle} of them for its bundle."
-    yield f"suggestion is right for {exact} % of {pairs} test pairs; {whole} % is the best possible"
-    yield f"{last} % with the last query only"
+    yield (
+        f"suggestion is right for {exact} % of {pairs} test pairs. The best possible is {whole} %, "
+        f"or {last} % from the last query only."
+    )
 
 
 def training():
@@ -59,8 +61,8 @@ def training():
     minutes = recorded(DEMO, r"cut off by hand; about (\d+) minutes of CPU time")
     yield (
         f"{small['training pairs']} training pairs: first suggestion right {small['model, test']} "
-        f"% ({one_thread} % with one thread; {tested} test pairs, so chance), counting "
-        f"{small['counting, test']} %, {seconds} CPU seconds. {large['training pairs']} pairs: "
+        f"%, counting {small['counting, test']} %, {seconds} CPU seconds (only {tested} test "
+        f"pairs; {one_thread} % with one thread). {large['training pairs']} pairs: "
         f"{large['model, test']} %, counting {large['counting, test']} %, about {minutes} CPU "
         "minutes"
     )
@@ -81,7 +83,7 @@ def serving():
         f"{times[5000, torch]} and {times[20000, torch]} ms with torch. The demo: "
         f"{lists['suggest, float32']['median_ms']:.1f} ms per list, "
         f"{lists['complete, float32']['median_ms']:.1f} ms per completion, "
-        f"{lists['suggest, float32']['peak_mb']:.0f} MB"
+        f"{lists['suggest, float32']['peak_mb']:.0f} MB of memory"
     )
 
 
@@ -91,9 +93,9 @@ def strangers():
     mrr = [table[name]["MRR@10"] for name in names]
     exact = [table[name]["exact"] for name in names]
     yield (
-        f"our lists {mrr[0]}; earlier queries of the session first {mrr[1]}, counts first "
-        f"{mrr[2]}; counting {mrr[3]}. First suggestion right: {exact[0]} %; {exact[1]} %, "
-        f"{exact[2]} %; {exact[3]} %"
+        f"our lists {mrr[0]}; earlier queries, then counting {mrr[1]}; counting, then earlier "
+        f"queries {mrr[2]}; counting {mrr[3]}. First suggestion right: {exact[0]}, {exact[1]}, "
+        f"{exact[2]} and {exact[3]} %"
     )
 
 
@@ -103,8 +105,8 @@ def tomorrow():
     mrr = [table[name]["MRR@10"] for name in names]
     exact = [table[name]["exact"] for name in names]
     yield (
-        f"our lists {mrr[0]}; by what they asked themselves {mrr[1]}; counting {mrr[2]}. First "
-        f"suggestion right: {exact[0]} %; {exact[1]} %; {exact[2]} %"
+        f"our lists {mrr[0]}; the person's own queries {mrr[1]}; counting {mrr[2]}. First "
+        f"suggestion right: {exact[0]}, {exact[1]} and {exact[2]} %"
     )
 
 
@@ -115,8 +117,8 @@ def completion():
         for name in ("counts", "popular", "session", "free")
     )
     yield (
-        f"MRR@10 after 1, 2 and 3 letters {ours}; most popular completion {popular}; queries of "
-        f"the session first, then popular ones {session}. If queries that only one person asked "
+        f"MRR@10 after 1, 2 and 3 letters: ours {ours}; most popular completion {popular}; queries "
+        f"of the session, then popular ones {session}. Ours, if queries that only one person asked "
         f"may be shown: {free}"
     )
 
@@ -127,7 +129,7 @@ def read_by_eye():
     ]
     judged = sum(int(row[verdict]) for verdict in ("useful", "harmless", "bad"))
     yield (
-        f"Of {judged} read by eye, for strangers: {row['useful']} useful, {row['harmless']} "
+        f"Of {judged} lists for strangers, read by eye: {row['useful']} useful, {row['harmless']} "
         f"harmless, {row['bad']} bad"
     )
 
@@ -141,7 +143,7 @@ def models():
     channels = recorded(MODELS / "README.md", r"All models have (\d+) channels")
     yield f"on real queries of {users} AOL users, percent: {channels} channels"
     yield f"not in the training data ({strangers} pairs)"
-    yield f"whose other sessions are ({known} pairs)"
+    yield f"with other sessions there ({known} pairs)"
 
 
 def model_rows():
