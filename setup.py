@@ -1,21 +1,49 @@
-"""Packaging of mtn_fairseq. The version and the run-time requirements are stated here only."""
+"""Packaging of mtn_fairseq. Metadata and run-time requirements are stated here only."""
 
 from pathlib import Path
 
+from setuptools import __version__ as setuptools_version
 from setuptools import find_packages, setup
 
 README = Path(__file__).parent / "README.md"
 # Folders with their own package besides the plugin: `mtn_preprocess` in `preprocess/`, …
 ROOMS = ["preprocess", "evaluation", "serving", "report", "sample_log"]
+# serving/setup.py reads this too.
+ABOUT = {
+    "version": "0.1.0",
+    "author": "The mtn_fairseq authors",
+    "keywords": [
+        "query suggestion",
+        "query autocompletion",
+        "search sessions",
+        "hierarchical Transformer",
+        "fairseq",
+    ],
+    "classifiers": [
+        "Development Status :: 4 - Beta",
+        "Intended Audience :: Developers",
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX :: Linux",
+        "Programming Language :: Python :: 3",
+        "Topic :: Internet :: WWW/HTTP :: Indexing/Search",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        "Typing :: Typed",
+    ],
+    "project_urls": {
+        "Paper": "https://arxiv.org/abs/1908.10408",
+        "fairseq": "https://github.com/facebookresearch/fairseq",
+    },
+}
+# Python 3.8 ends at setuptools 75, which has no licence expressions.
+LICENCE_FIELD = "license_expression" if int(setuptools_version.split(".")[0]) >= 77 else "license"
 
 setup(
+    **ABOUT,
+    **{LICENCE_FIELD: "MIT"},
     name="mtn_fairseq",
-    version="0.1.0",
     description="Multiresolution Transformer Networks for query suggestion, as a fairseq plugin",
     long_description=README.read_text(encoding="utf-8") if README.exists() else "",
     long_description_content_type="text/markdown",
-    author="The mtn_fairseq authors",
-    license="MIT",
     python_requires=">=3.8",
     packages=[
         *find_packages(include=["mtn_fairseq", "mtn_fairseq.*"]),

@@ -5,21 +5,27 @@ sentencepiece. `pip install .`, the whole project, has the same files: install o
 in an environment.
 """
 
-import re
+import ast
 from pathlib import Path
 
+from setuptools import __version__ as setuptools_version
 from setuptools import find_packages, setup
 
 ROOMS = ["preprocess", "evaluation", "serving"]
 PROJECT = (Path(__file__).resolve().parents[1] / "setup.py").read_text(encoding="utf-8")
-(VERSION,) = re.findall(r'^    version="(.+)",$', PROJECT, re.MULTILINE)
+# The value of ABOUT there: importing the file would run its setup().
+(ABOUT,) = (
+    ast.literal_eval(line.value)
+    for line in ast.parse(PROJECT).body
+    if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == "ABOUT"
+)
+LICENCE_FIELD = "license_expression" if int(setuptools_version.split(".")[0]) >= 77 else "license"
 
 setup(
+    **ABOUT,
+    **{LICENCE_FIELD: "MIT"},
     name="mtn_serving",
-    version=VERSION,
     description="Query suggestions from a bundle of mtn_fairseq: numpy and onnxruntime, no torch",
-    author="The mtn_fairseq authors",
-    license="MIT",
     python_requires=">=3.9",
     packages=[package for room in ROOMS for package in find_packages(f"../{room}")],
     package_dir={f"mtn_{room}": f"../{room}/mtn_{room}" for room in ROOMS},

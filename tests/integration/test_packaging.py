@@ -113,6 +113,15 @@ def test_the_citation_has_the_version_of_the_package(read):
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
+def test_the_metadata_tell_an_index_what_this_is(read):
+    metadata = Parser().parsestr(read("METADATA"))
+    assert "MIT" in (metadata["License-Expression"], metadata["License"])
+    assert {"fairseq", "query suggestion"} <= set(metadata["Keywords"].split(","))
+    assert "Topic :: Internet :: WWW/HTTP :: Indexing/Search" in metadata.get_all("Classifier")
+    paper = dict(each.split(", ") for each in metadata.get_all("Project-URL"))["Paper"]
+    assert f"url: {paper}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
 def test_every_command_has_a_console_script(read):
     entry_points = ConfigParser()
     entry_points.read_string(read("entry_points.txt"))
