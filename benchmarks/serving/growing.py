@@ -40,7 +40,7 @@ def main() -> None:
     torch.set_num_threads(1)
     logging.disable()
     print("CPU milliseconds, medians\n")
-    print("| words | levels | queries | whole | new query alone | a request | saved of it |")
+    print("| words | levels | queries | whole | new query alone | a request | saved share |")
     print("|---|---|---|---:|---:|---:|---:|")
     for words in args.words:
         for levels, flags in LEVELS.items():

@@ -4,7 +4,7 @@
     shortlist.py [--words 76000] [--shortlist 10000] [--requests 25]
 
 Prints CPU milliseconds of one request, median: of the model alone (beam of 5, five decoder steps),
-and of what a list asks of the model: a beam of 30, and scores of 10 of its hypotheses and 16 other
+and of what one list needs from the model: a beam of 30, and scores of 10 of its hypotheses and 16 other
 texts, which need all words. The first requests do not count.
 """
 
@@ -39,7 +39,7 @@ def main() -> None:
         lists = {name: engine(partial(asked_by_list, each)) for name, each in models.items()}
         taken = [in_turn(engines, batches) for engines in (alone, lists)]
         sizes = {name: weights_of(Path(folder) / name) for name in models}
-    print("| model | beam alone | what a list asks | weights |")
+    print("| model | beam alone | one list | weights |")
     print("|---|---|---|---|")
     for name, size in sizes.items():
         found = (f"{one_request(each[name])['median_ms']:.1f} ms" for each in taken)

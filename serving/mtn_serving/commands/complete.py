@@ -141,7 +141,7 @@ def _parser() -> argparse.ArgumentParser:
         "--baseline",
         choices=METHODS,
         help="complete by counting in --train: popular: what is asked most; last: what followed "
-        "the last query most often; last-popular: the one, then the other; personal: what the "
+        "the last query most often; last-popular: last, then popular; personal: what the "
         "person asks most, then last-popular",
     )
     add("--train", metavar="PREFIX", help="PREFIX.session, PREFIX.next, for --baseline")

@@ -138,7 +138,7 @@ def report(
     return [
         *lines,
         *what_the_ranker_loses(found["ranker"], found["no ranker"]),
-        *what_paid(found["ranker"][f"mrr@{AT}"], mrr, len(pairs)),
+        *what_helped(found["ranker"][f"mrr@{AT}"], mrr, len(pairs)),
     ]
 
 
@@ -158,7 +158,7 @@ def what_the_ranker_loses(ranked: Dict[str, float], in_turn: Dict[str, float]) -
     mrr, hit = f"mrr@{AT}", f"hit@{AT}"
     if ranked[mrr] < in_turn[mrr]:
         return [
-            f"The ranker does not pay: {mrr} is {ranked[mrr]:.2f} with it and {in_turn[mrr]:.2f} "
+            f"The ranker does not help: {mrr} is {ranked[mrr]:.2f} with it and {in_turn[mrr]:.2f} "
             "without. Leave it out, or fit it on more pairs, of text that neither model nor counts "
             "know."
         ]
@@ -170,7 +170,7 @@ def what_the_ranker_loses(ranked: Dict[str, float], in_turn: Dict[str, float]) -
     return []
 
 
-def what_paid(whole: float, without: Dict[str, float], pairs: int) -> List[str]:
+def what_helped(whole: float, without: Dict[str, float], pairs: int) -> List[str]:
     """A sentence about which sources helped, if there are several.
 
     Args:
@@ -184,10 +184,10 @@ def what_paid(whole: float, without: Dict[str, float], pairs: int) -> List[str]:
         return [f"Too few pairs to judge sources: {pairs:,} of {MIN_PAIRS:,}."]
     useless = [source for source, rest in without.items() if round(whole - rest, 2) <= 0]
     if not useless:
-        return [f"Every source paid: without any of them, mrr@{AT} is lower."]
+        return [f"Every source helps: without any of them, mrr@{AT} is lower."]
     one = "it" if len(useless) == 1 else "any one of them"
     return [
-        f"{', '.join(useless)} did not pay: without {one}, mrr@{AT} is no lower; try "
+        f"{', '.join(useless)} did not help: without {one}, mrr@{AT} is no lower; try "
         + " or ".join(f"--without {source}" for source in useless)
     ]
 

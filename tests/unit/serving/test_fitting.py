@@ -19,7 +19,7 @@ from mtn_serving.commands.fit_ranker import (
     report,
     run,
     session_numbers,
-    what_paid,
+    what_helped,
     what_the_ranker_loses,
 )
 from mtn_serving.conditions import conditions_of
@@ -283,7 +283,7 @@ def test_the_report_has_scores_without_each_source(fitted, monkeypatch):
     assert found["… without edits"][0] == "75.00"
     assert found["… without counts"][0] == "25.00"
     assert set(found) == {"no ranker", "ranker", "… without edits", "… without counts"}
-    assert lines[-1] == "Every source paid: without any of them, mrr@10 is lower."
+    assert lines[-1] == "Every source helps: without any of them, mrr@10 is lower."
 
 
 def test_a_report_on_a_group_of_pairs(fitted, monkeypatch):
@@ -291,22 +291,22 @@ def test_a_report_on_a_group_of_pairs(fitted, monkeypatch):
     lines = report(fitted, "some", range(300, 400), NEXT[300:])
     found = {line[:20].strip(): line[20:].split() for line in lines[1:-1]}
     assert found["… without edits"][0] == "0.00" and found["… without counts"][0] == "100.00"
-    assert lines[-1] == ("counts did not pay: without it, mrr@10 is no lower; try --without counts")
+    assert lines[-1] == ("counts did not help: without it, mrr@10 is no lower; try --without counts")
 
 
 @pytest.mark.parametrize(
     "without, sentence",
     [
         ({}, []),
-        ({"beam": 9.0, "edits": 9.99}, ["Every source paid: without any of them, mrr@10"]),
+        ({"beam": 9.0, "edits": 9.99}, ["Every source helps: without any of them, mrr@10"]),
         (
             {"beam": 10.1, "counts": 5, "edits": 9.999},
-            ["beam, edits did not pay: without any one of them, mrr@10"],
+            ["beam, edits did not help: without any one of them, mrr@10"],
         ),
     ],
 )
 def test_which_sources_did_not_pay(without, sentence):
-    found = what_paid(10.0, without, 1000)
+    found = what_helped(10.0, without, 1000)
     assert [line[: len(start)] for line, start in zip(found, sentence)] == sentence
     assert len(found) == len(sentence)
 
@@ -316,7 +316,7 @@ def test_which_sources_did_not_pay(without, sentence):
     [
         ((10.0, 20.0), (10.0, 20.0), []),
         ((11.0, 20.0), (10.0, 19.0), []),
-        ((9.99, 30.0), (10.0, 20.0), ["The ranker does not pay: mrr@10 is 9.99 with it and 10.00"]),
+        ((9.99, 30.0), (10.0, 20.0), ["The ranker does not help: mrr@10 is 9.99 with it and 10.00"]),
         ((11.0, 19.0), (10.0, 20.0), ["hit@10 is lower with the ranker, 19.00 and 20.00"]),
     ],
 )
@@ -329,7 +329,7 @@ def test_a_ranker_that_makes_lists_worse(ranked, in_turn, sentence):
 
 
 def test_few_pairs_judge_no_source():
-    (found,) = what_paid(10.0, {"beam": 10.1, "counts": 5.0}, 999)
+    (found,) = what_helped(10.0, {"beam": 10.1, "counts": 5.0}, 999)
     assert found == "Too few pairs to judge sources: 999 of 1,000."
 
 
