@@ -4,8 +4,8 @@
     shortlist.py [--words 76000] [--shortlist 10000] [--requests 25]
 
 Prints CPU milliseconds of one request, median: of the model alone (beam of 5, five decoder steps),
-and of what one list needs from the model: a beam of 30, and scores of 10 of its hypotheses and 16 other
-texts, which need all words. The first requests do not count.
+and of what one list needs from the model: a beam of 30, and scores of 10 of its hypotheses and 16
+other texts, which need all words. The first requests do not count.
 """
 
 import argparse

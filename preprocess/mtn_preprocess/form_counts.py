@@ -1,10 +1,15 @@
-"""Count how many people typed each form of a query, to choose the form that is shown."""
+"""Count how many people typed each form of a query, to choose the form that is shown.
+
+Forms with personal data are kept however few people typed them: normalised text has lost the signs
+of an address, and only the form tells `mtn-count-next` not to use its words for other text.
+"""
 
 from typing import Iterator, List, Tuple
 
 import numpy as np
 import pyarrow as pa
 
+from mtn_preprocess.text.personal_data import has_personal_data
 from mtn_preprocess.text.typed_queries import QueryReader
 
 MIN_USERS = 2  # a form typed by one person is not shown to others
@@ -58,7 +63,8 @@ class FormCounts:
         first = np.flatnonzero(np.diff(query, prepend=-1) != 0)
         for row in counted.take(pa.array(first)).to_pylist():
             query, form = row["query"], row["form"]
-            if form and row["users"] >= MIN_USERS and read(form) == query:
+            enough = row["users"] >= MIN_USERS or has_personal_data(form)
+            if form and enough and read(form) == query:
                 yield query, form
 
     def _sums(self) -> pa.Table:

@@ -21,7 +21,6 @@ baselines              copying and counting, which any model should beat
 completion             completes the query being typed, given the session so far
 display_rules          what may be shown, from any source
 abuse                  queries that are never shown or answered
-personal_data          text that may identify a person
 features               the features of a candidate
 feature_meanings       the features in words, for explanations
 ranker, fitting        rank candidates by probability, learned on validation text

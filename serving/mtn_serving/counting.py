@@ -5,13 +5,13 @@ from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Seq
 
 import numpy as np
 
+from mtn_preprocess.text.personal_data import has_personal_data
 from mtn_preprocess.text.session_pairs import Pair
 from mtn_preprocess.text.text_settings import TextSettings
 
 from .counted_text import NONE, CountedText, Events, renumber_contexts
 from .fingerprints import fingerprints
 from .next_queries import Followers, NextQueries
-from .personal_data import has_personal_data
 from .ranked_lists import RankedLists
 from .tally import count_text
 from .text_pool import TextPool
@@ -57,7 +57,7 @@ def table_of(counted: CountedText, min_users: int = 1, state: Optional[str] = No
     kept = enough & (queries.asked > 0)
     followers = _followers(counted, kept)
     asked = queries.asked[kept]
-    personal = {query for query, form in counted.forms.items() if has_personal_data(form)}
+    personal = _personal(counted)
     changes = _changes(followers, personal)
     typed = _typed_words(counted, queries, min_users, followers.queries, changes, personal)
     shown = [number for number, query in enumerate(followers.queries) if query in counted.forms]
@@ -159,7 +159,7 @@ def _typed_words(
     """Words of all queries but personal ones, and the texts by which the lists are numbered.
 
     Args:
-        personal: queries that were typed with personal data: no text is composed of their words
+        personal: queries with personal data: no text is composed of their words
     """
     material = np.array([query not in personal for query in counted.queries], dtype=bool)
     askers = None
@@ -175,6 +175,13 @@ def _typed_words(
         [word for query in in_table for word in query.split()]
         + [text for change in changes for text in change]
     )
+
+
+def _personal(counted: CountedText) -> Set[str]:
+    """The queries that have personal data, in the text or as most people typed them: also those of
+    one person, whose words would otherwise make up text for others."""
+    typed = {query for query, form in counted.forms.items() if has_personal_data(form)}
+    return typed | set(filter(has_personal_data, counted.queries))
 
 
 def _rounded(times: np.ndarray) -> np.ndarray:

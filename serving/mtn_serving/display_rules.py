@@ -17,13 +17,13 @@ from typing import Callable, Counter, Iterable, List, NamedTuple, Optional, Sequ
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.block_lists import block_list, read_block_list
+from mtn_preprocess.text.personal_data import has_personal_data
 from mtn_preprocess.text.text_settings import AOL, TextSettings
 from mtn_preprocess.text.typed_queries import EMAIL, NUMBER, in_lower_case, normalise
 
 from .abuse import looks_for_abuse
 from .candidates import Candidate
 from .next_queries import NextQueries
-from .personal_data import has_personal_data
 
 MIN_USERS = 2  # the default if users are known
 ALLOW = "allow"

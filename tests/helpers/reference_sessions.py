@@ -1,7 +1,7 @@
 """A reference for the preparation of a log in AOL's format: slow, simple, one row at a time.
 
 The array code, DuckDB and Spark must write the same bytes. The reference uses nothing of theirs but
-the names `Rules` and `Reason`.
+the names `Rules` and `Reason`, and what personal data is.
 """
 
 import hashlib
@@ -16,6 +16,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tu
 
 from mtn_preprocess.reasons import FAULTS, RULES, Reason
 from mtn_preprocess.rules import SPLITS, Rules
+from mtn_preprocess.text.personal_data import has_personal_data
 
 HEADER = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL"
 SHORT_HEADER = "AnonID\tQuery\tQueryTime"
@@ -383,7 +384,7 @@ def files_of(
 
 
 def display_lines(sessions: Sequence[Session], rules: Rules) -> List[str]:
-    """For each query the form of most people, if it differs and at least two typed it."""
+    """For each query the form of most people, if it differs and two typed it or it is personal."""
     people: Dict[str, Dict[str, set]] = defaultdict(lambda: defaultdict(set))
     for session in sessions:
         for query, form in zip(session.queries, session.forms):
@@ -391,7 +392,8 @@ def display_lines(sessions: Sequence[Session], rules: Rules) -> List[str]:
     lines = []
     for query, forms in sorted(people.items()):
         form = min(forms, key=lambda each: (-len(forms[each]), each))
-        if form and len(forms[form]) >= 2 and read_query(form, rules) == query:
+        enough = len(forms[form]) >= 2 or has_personal_data(form)
+        if form and enough and read_query(form, rules) == query:
             lines.append(f"{query}\t{form}")
     return lines
 

@@ -150,24 +150,25 @@ def _brings_any(fitted: Fitted, source: str, pairs: Sequence[int]) -> bool:
 
 
 def what_the_ranker_loses(ranked: Dict[str, float], in_turn: Dict[str, float]) -> List[str]:
-    """A sentence if lists are worse with the ranker than without it.
+    """A sentence for each figure that is lower with the ranker than without it.
 
     Args:
         ranked, in_turn: figures with and without the ranker
     """
     mrr, hit = f"mrr@{AT}", f"hit@{AT}"
+    found = []
     if ranked[mrr] < in_turn[mrr]:
-        return [
+        found.append(
             f"The ranker does not help: {mrr} is {ranked[mrr]:.2f} with it and {in_turn[mrr]:.2f} "
             "without. Leave it out, or fit it on more pairs, of text that neither model nor counts "
             "know."
-        ]
+        )
     if ranked[hit] < in_turn[hit]:
-        return [
+        found.append(
             f"{hit} is lower with the ranker, {ranked[hit]:.2f} and {in_turn[hit]:.2f}: its lists "
             "leave out what is unrelated to the session. Compare them with --unrelated."
-        ]
-    return []
+        )
+    return found
 
 
 def what_helped(whole: float, without: Dict[str, float], pairs: int) -> List[str]:

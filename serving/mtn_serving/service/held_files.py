@@ -26,6 +26,9 @@ class HeldFiles:
 
     Args:
         paths: of existing files
+
+    Raises:
+        InputError: a file cannot be opened
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -33,7 +36,11 @@ class HeldFiles:
         self._paths: Dict[int, Path] = {}
         self._have_changed = False
         for path in paths:
-            number = os.open(path, os.O_RDONLY)
+            try:
+                number = os.open(path, os.O_RDONLY)
+            except OSError as error:
+                reason = f"cannot be read ({error.strerror})"
+                raise InputError(reason, "check its permissions", path) from None
             weakref.finalize(self, os.close, number)
             self._paths[number], self._states[number] = path, _state(os.fstat(number))
 

@@ -62,6 +62,13 @@ def test_counts_of_batches_are_added_up(monkeypatch, most):
     assert shown(*batches) == [("a", "a!"), ("www ebay com", URL)]
 
 
+def test_a_form_with_personal_data_is_kept_however_few_typed_it():
+    """So that its words make no other text: the query itself has lost the sign of an address."""
+    query, form = "invoice anna keller huber de", "invoice anna.keller@huber.de"
+    assert shown(asked(form, "a", query=query)) == [(query, form)]
+    assert shown(asked("invoice: huber", "a", query="invoice huber")) == []
+
+
 def test_a_shown_form_must_be_read_as_the_query_again():
     assert shown(asked("something else", *"abc")) == []
 

@@ -12,6 +12,7 @@ from test_people_of_the_table import as_earlier_code_wrote
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.block_lists import block_list, read_block_list
+from mtn_preprocess.text.personal_data import has_personal_data
 from mtn_preprocess.text.text_settings import SYMBOLS, TextSettings
 from mtn_serving.candidates import BEAM, Candidate
 from mtn_serving.display_rules import (
@@ -25,7 +26,6 @@ from mtn_serving.display_rules import (
 )
 from mtn_serving.engine import HistorySize, Hypotheses
 from mtn_serving.next_queries import NextQueries
-from mtn_serving.personal_data import has_personal_data
 from mtn_serving.suggester import Suggester
 
 # Asked by two people: `red car`, `car wash`, `tea`. By one: `secret`, `red tea`, `big pot`.
@@ -232,6 +232,21 @@ def test_no_words_of_a_query_with_personal_data_are_material():
     assert table.queries.find(ADDRESS) is not None  # what follows it is still known
     assert table_with_address(min_users=2).knows_word_pair("anna", "keller", 3)
     assert Suggester(table).complete([], "bosch anna ") == []
+
+
+def test_rare_queries_with_personal_data_are_no_material():
+    """Each was asked by one person, so neither is in the table; their common words would be."""
+    invoice, order = ("invoice", "order")
+    for address, typed in (
+        ("max mustermann web de", None),  # recognised in normalised text
+        ("anna keller huber de", "anna.keller@huber.de"),
+    ):
+        queries = [f"{word} {address}" for word in (invoice, order)]
+        forms = typed and {f"{word} {address}": f"{word} {typed}" for word in (invoice, order)}
+        table = table_of([["x", query] for query in queries], min_users=2, forms=forms)
+        assert not any(map(table.knows_word, address.split()))
+        first, second, *_ = address.split()
+        assert not table.knows_word_pair(first, second)
 
 
 def test_no_change_has_words_of_a_query_with_personal_data():

@@ -291,7 +291,8 @@ def test_a_report_on_a_group_of_pairs(fitted, monkeypatch):
     lines = report(fitted, "some", range(300, 400), NEXT[300:])
     found = {line[:20].strip(): line[20:].split() for line in lines[1:-1]}
     assert found["… without edits"][0] == "0.00" and found["… without counts"][0] == "100.00"
-    assert lines[-1] == ("counts did not help: without it, mrr@10 is no lower; try --without counts")
+    useless = "counts did not help: without it, mrr@10 is no lower; try --without counts"
+    assert lines[-1] == useless
 
 
 @pytest.mark.parametrize(
@@ -316,8 +317,9 @@ def test_which_sources_did_not_pay(without, sentence):
     [
         ((10.0, 20.0), (10.0, 20.0), []),
         ((11.0, 20.0), (10.0, 19.0), []),
-        ((9.99, 30.0), (10.0, 20.0), ["The ranker does not help: mrr@10 is 9.99 with it and 10.00"]),
+        ((9.99, 30.0), (10.0, 20.0), ["The ranker does not help: mrr@10 is 9.99 with it and"]),
         ((11.0, 19.0), (10.0, 20.0), ["hit@10 is lower with the ranker, 19.00 and 20.00"]),
+        ((9.0, 19.0), (10.0, 20.0), ["The ranker does not help", "hit@10 is lower"]),
     ],
 )
 def test_a_ranker_that_makes_lists_worse(ranked, in_turn, sentence):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtn_serving.personal_data import MIN_DIGITS, has_personal_data
+from mtn_preprocess.text.personal_data import MIN_DIGITS, has_personal_data
 
 
 @pytest.mark.parametrize(

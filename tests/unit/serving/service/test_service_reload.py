@@ -1,5 +1,6 @@
 """A new version of a bundle or block list is loaded atomically."""
 
+import os
 import threading
 import time
 
@@ -91,6 +92,22 @@ def test_a_bad_bundle_is_refused_and_the_old_one_stays(client_of, tmp_path, faul
     assert 'mtn_reloads_total{result="refused"} 1.0' in client.get("/metrics").text
     with pytest.raises(InputError):
         create_app(Settings(folder))
+
+
+def test_a_file_that_may_not_be_read(counts, monkeypatch):
+    """Permissions do not stop root, so `open` refuses the file here."""
+    really_open, letters = os.open, counts / "queries_letters.npy"
+
+    def opened(path, *how, **more):
+        if path == letters:
+            raise PermissionError(13, "Permission denied", str(path))
+        return really_open(path, *how, **more)
+
+    monkeypatch.setattr(os, "open", opened)
+    with pytest.raises(InputError) as refused:
+        create_app(Settings(counts))
+    expected = f"{letters}: cannot be read (Permission denied); check its permissions"
+    assert str(refused.value) == expected
 
 
 def test_a_part_that_cannot_be_served_alone(tmp_path):
