@@ -193,7 +193,9 @@ def form_of(typed: str, query: str) -> str:
 
 
 def normalise(typed: str, characters: str = "aol") -> str:
-    text = unicodedata.normalize("NFC", typed.lower())
+    unseen = "\u00ad\u200b\u2060\ufeff"
+    seen = "".join(each for each in typed.lower() if each not in unseen)
+    text = unicodedata.normalize("NFC", seen)
     if characters == "symbols":
         text = with_symbols(
             text.replace("\u2019", "'").replace("\u2010", "-").replace("\u2011", "-")

@@ -17,6 +17,10 @@ NUMBER, EMAIL = "<number>", "<email>"  # never typed words: `<` and `>` become s
 _SYMBOL = re.compile(r"madeupword\d{4}")
 _EMAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@.]+")
 
+# Soft hyphen, zero-width space, word joiner, byte order mark: pasted names of products have them
+# within words. Joiners stay spaces, since some scripts need them between letters.
+_UNSEEN_IN_WORDS = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
+
 # The rule `symbols`: these belong to a word in the positions below, and are spaces elsewhere.
 KEPT_SYMBOLS = "+#.'&-"
 _VARIANTS = {"\u2019": "'", "\u2010": "-", "\u2011": "-"}  # from some keyboards and editors
@@ -65,9 +69,12 @@ def normalise(typed: str, characters: str = AOL) -> str:
         symbols  `.`, `'`, `-`, `&` between two letters; `+` and `#` there and at the end of a word;
                  `.` at its start: `c++`, `c#`, `.net`, `o'brien`, `e-mail` are one word each
 
-    Every other character becomes a space.
+    Soft hyphens and spaces without width are removed. Every other character becomes a space.
     """
-    text = unicodedata.normalize("NFC", typed.lower()).translate(_TABLES[characters])
+    text = typed.lower()
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text.translate(_UNSEEN_IN_WORDS))
+    text = text.translate(_TABLES[characters])
     return " ".join(text.split() if characters == AOL else _WORD.findall(text))
 
 

@@ -31,6 +31,8 @@ from mtn_preprocess.text.typed_queries import KEPT_SYMBOLS, QueryReader, normali
         ("हिन्दी गाने", "हिन्दी गाने"),  # vowel signs are marks and part of the word
         ("no-break\u00a0space\u2028line", "no break space line"),
         ("¿¡…", ""),
+        ("akku\u00adschrauber bo\u200bsch\u2060 \ufeffx", "akkuschrauber bosch x"),
+        ("cafe\u00ad\u0301", "café"),
     ],
 )
 def test_character_rule(typed, expected):
