@@ -85,6 +85,6 @@ class Following(NamedTuple):
         check_prefix(prefix)
         asked = Asked(self.request, read_prefix(prefix, self.pipeline.reader))
         if not asked.prefix.text:
-            return self.suggest(n) if self.request.session else []
+            return self.suggest(n) if asked.is_for_suggestions else []
         (found,) = completed(self.pipeline, [asked], sources=self.sources)
         return [self.pipeline.shown(each, self.session) for each in found[:n]]

@@ -225,7 +225,8 @@ class Suggester:
 
         Args:
             session: as for `suggest`, but it may be empty
-            prefix: the text typed so far; a space at its end means that the last word is finished
+            prefix: the text typed so far; a space at its end means that the last word is finished;
+                more than 500 characters have no completions
             history: as for `suggest`
         """
         check_session(session)

@@ -47,6 +47,11 @@ class Asked(NamedTuple):
     request: Request  # the session may be empty
     prefix: Prefix
 
+    @property
+    def is_for_suggestions(self) -> bool:
+        """Whether nothing is typed yet after a session: the list is that of `suggest`."""
+        return bool(self.request.session) and self.prefix == Prefix("")
+
 
 class Completer:
     """Collects completions. Keeps no state between calls.

@@ -62,14 +62,15 @@ def completer_of(pipeline: Pipeline) -> Completer:
 def _lists(
     pipeline: Pipeline, asked: Sequence[Asked], n: int, held_back: Optional[Counter[str]]
 ) -> List[List[Suggestion]]:
-    """Completions; for an empty prefix, suggestions; for an empty session too, nothing."""
+    """Completions; for an empty prefix, suggestions; for an empty session too, nothing; nothing for
+    a prefix that is too long."""
     typed = [each for each in asked if each.prefix.text]
     of_typed = iter(completed(pipeline, typed, held_back))
     found: List[List[Suggestion]] = []
     for each in asked:
         if each.prefix.text:
             found.append(next(of_typed)[:n])
-        elif each.request.session:
+        elif each.is_for_suggestions:
             found += pipeline.lists([each.request.line], n, held_back=held_back)
         else:
             found.append([])

@@ -8,11 +8,13 @@ from typing import List, NamedTuple
 
 from mtn_preprocess.text.typed_sessions import SessionReader
 
+MAX_TYPED = 500  # characters; a longer text is no query that somebody types
 _LETTER = "x"
 
 
 class Prefix(NamedTuple):
     text: str  # a space at the end means that the last word is finished; "" for nothing typed
+    is_too_long: bool = False  # more than MAX_TYPED: it is not read, and has no completions
 
     @property
     def finished(self) -> List[str]:
@@ -27,6 +29,8 @@ class Prefix(NamedTuple):
 
 def read_prefix(typed: str, reader: SessionReader) -> Prefix:
     """`London ho` -> `london ho`, `London  ` -> `london `, `www.` -> `www ` (rule `aol`)."""
+    if len(typed) > MAX_TYPED:
+        return Prefix("", is_too_long=True)
     read = reader.query(typed + _LETTER)
     if read.endswith(_LETTER):
         return Prefix(read[: -len(_LETTER)])

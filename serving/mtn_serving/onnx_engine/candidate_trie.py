@@ -4,8 +4,6 @@ from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
-from mtn_preprocess.errors import InputError
-
 from ..engine import Scores
 from .beam_search import Hypothesis
 from .decoder import Decoder
@@ -88,17 +86,20 @@ def score(
 
     Args:
         known: known scores of each session, used for candidates with exactly the same columns
+
+    A candidate too long for the model gets the lowest score: the floor for each token.
     """
     words = [[vocabulary.cut(text) for text in texts] for texts in candidates]
     columns = [
         [tuple(source.columns_of(each, vocabulary)) for each in of_session]
         for source, of_session in zip(encoded.sources, words)
     ]
+    longest = len(decoder.positions)
+    known = [{**of_known, **_too_long(each, longest)} for of_known, each in zip(known, columns)]
     new = [
         [(*each, END) for each in of_session if each not in of_known]
         for of_session, of_known in zip(columns, known)
     ]
-    _refuse_too_long(columns, len(decoder.positions))
     max_nodes = max(1, _MAX_NUMBERS // len(vocabulary))
     jobs = list(_jobs(new, max_nodes))
     for group in _groups(jobs, max_nodes):
@@ -128,13 +129,9 @@ def _in_order(
     return [known[each] if each in known else next(computed) for each in columns]
 
 
-def _refuse_too_long(columns: Sequence[Sequence[Sequence[int]]], longest: int) -> None:
-    found = max((len(each) for of_session in columns for each in of_session), default=0)
-    if found + 1 > longest:
-        raise InputError(
-            f"a candidate of {found + 1} tokens, but the model was built for {longest}",
-            "leave it out",
-        )
+def _too_long(columns: Sequence[Tuple[int, ...]], longest: int) -> Known:
+    """The scores of candidates of more than `longest` tokens, including </s>."""
+    return {each: _FLOOR * (len(each) + 1) for each in columns if len(each) >= longest}
 
 
 def _jobs(columns: Sequence[Sequence[Sequence[int]]], max_nodes: int) -> Iterator[_Job]:

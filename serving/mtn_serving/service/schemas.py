@@ -4,9 +4,11 @@ from typing import Annotated, Any, Dict, List, Literal, Optional, Union
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from ..completion.typed_prefix import MAX_TYPED
+
 MAX_QUERIES = 50  # per session
 MAX_SESSIONS = 200  # of a history
-MAX_LENGTH = 500  # characters of a query
+MAX_LENGTH = MAX_TYPED  # characters of a query
 MAX_N = 50
 MAX_REQUESTS = 64  # per batch
 MAX_EVENTS = 100  # per request

@@ -69,6 +69,23 @@ def test_only_finished_words_are_masked():
     assert read_prefix("bob@example.co", reader).text == "<email>"
 
 
+@pytest.mark.parametrize("words", [100, 100_000])
+def test_a_prefix_that_is_too_long_is_not_even_read(words, monkeypatch):
+    """`london ` has seven characters, so 71 of them are completed."""
+    suggester = Suggester(TABLE, rules=ANY)
+    assert suggester.complete(["rome"], "london " * 71)
+    read, query = [], SessionReader.query
+    monkeypatch.setattr(
+        SessionReader, "query", lambda self, typed: read.append(len(typed)) or query(self, typed)
+    )
+    prefix = "london " * words
+    assert suggester.complete(["rome"], prefix) == suggester.complete([], prefix) == []
+    assert suggester.follow(["rome"]).complete(prefix) == []
+    both = suggester.complete_many([["rome"], ["rome"]], [prefix, ""])
+    assert both == [[], suggester.complete(["rome"], "")] and both[1]
+    assert max(read) < 500
+
+
 # --- completions ----------------------------------------------------------------------------------
 
 

@@ -1,11 +1,24 @@
 """Completing a prefix: every hypothesis starts with it, and the likeliest are found."""
 
+import numpy as np
 import pytest
-from exported_models import engines, engines_in_pieces, lines_in_words, session_lines, texts_of
+from exported_models import (
+    engines,
+    engines_in_pieces,
+    export,
+    lines_in_words,
+    session_lines,
+    texts_of,
+)
 from hypothesis import given
 from hypothesis import strategies as st
+from sessions import SMALL, build
 
 from examples import examples
+from mtn_serving.completion.lists import completer_of, requests_of
+from mtn_serving.features import NAMES
+from mtn_serving.onnx_engine.exported_model import ExportedModel
+from mtn_serving.suggester import Suggester
 
 COPYING = ["copying", "copying-3-level", "copying-transformer"]
 models = pytest.mark.parametrize("name", ["2-level", *COPYING])
@@ -110,3 +123,26 @@ def test_a_prefix_longer_than_the_model_has_no_completions():
     assert complete(exported, "w1", "w1 " * longest)
     assert complete(exported, "w1", "w1 " * (longest + 1)) == []
     assert complete(exported, "w1", "w1 " * 10_000 + "w") == []
+
+
+def test_candidates_longer_than_the_model_are_the_least_likely():
+    """Words of the session make candidates that nobody gave. Five tokens fit, with the end."""
+    task, model = build("mtn", f"{SMALL} --level-layers 1,1 --max-target-positions 5")
+    exported = ExportedModel.load(export(model.float(), task))
+    suggester = Suggester(trained=exported, beam=3)
+    session = ["w1 w2 w3 w4 w5", "w1 w2"]
+    (described,) = suggester.describe([session])
+    texts = [each.text for each in described.candidates]
+    likely = described.features[:, NAMES.index("log_probability")]
+    assert len(texts) > 1 and texts[likely.argmin()] == "w1 w2 w3 w4 w5"
+    pipeline = suggester.pipeline
+    completer = completer_of(pipeline)
+    (described,) = completer.described(requests_of(pipeline, [session], ["w9 w"]))
+    assert "w9 w1 w2 w3 w4 w5" in [each.text for each in described.completions]
+
+    sources, short = exported.sources(["w1"]), ["w1", "w1 w2 w3 w4"]
+    (alone,), (scores,) = (
+        exported.scores(sources, [each]) for each in (short, [*short, "w1 w2 w3 w4 w5"])
+    )
+    np.testing.assert_allclose(scores.log_probability[:2], alone.log_probability, rtol=1e-5)
+    assert scores.log_probability[2] == -60 * 6 and scores.tokens.tolist() == [2, 5, 6]
