@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Callable, Optional, Sequence
@@ -17,6 +18,8 @@ from ..service.settings import Settings
 KEY_VARIABLE = "MTN_API_KEY"
 SEARCH_TERMS = "{searchTerms}"  # of OpenSearch
 _MAX_PORT = 65535
+_ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/?")
+_OWN_PORTS = {"http": ":80", "https": ":443"}
 
 _say = notes_of("mtn-serve")
 
@@ -66,7 +69,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         deadline=args.deadline_ms / 1000,
         cached=args.cache,
         api_key=os.environ.get(KEY_VARIABLE) or None,
-        origins=tuple(args.origin),
+        origins=tuple(map(_origin, args.origin)),
         search_url=_template(args.search_url),
         events=args.events,
         keep_days=args.keep_days,
@@ -104,7 +107,8 @@ def _parser() -> CommandParser:
         action="append",
         default=[],
         metavar="URL",
-        help="allow pages of this site (CORS), such as https://example.org; repeatable",
+        help="allow pages of this site (CORS), such as https://example.org, without a path; * for "
+        "any site; repeatable",
     )
     _add_load(parser.add_argument_group("load").add_argument)
     _add_experiment(parser.add_argument_group("experiments and events").add_argument)
@@ -174,6 +178,18 @@ def _template(text: Optional[str]) -> Optional[str]:
         remedy = f"write it where the query belongs: https://example.org/search?q={SEARCH_TERMS}"
         raise InputError(f"no {SEARCH_TERMS} in it", remedy, f"--search-url {text}")
     return text
+
+
+def _origin(text: str) -> str:
+    """The origin as browsers send it: in lower case, without a slash and without the usual port."""
+    if text == "*":  # any site
+        return text
+    found = _ORIGIN.fullmatch(text.lower())
+    if found is None:
+        remedy = "write scheme and host, and no path, such as https://example.org"
+        raise InputError("no origin of web pages", remedy, f"--origin {text}")
+    scheme, host, port = found.groups("")
+    return f"{scheme}://{host}{'' if port == _OWN_PORTS.get(scheme) else port}"
 
 
 def _share(text: str) -> float:
