@@ -12,7 +12,7 @@ import os
 import time
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Set, Tuple
 
 from mtn_preprocess.errors import InputError
 
@@ -25,6 +25,8 @@ from .schemas import Event
 SEARCH = "search"
 _WRITE_SECONDS = 5.0
 _MAX_WAITING = 256
+_SECOND = 1_000_000  # microseconds
+_BEGINNING = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 Row = Tuple[str, Dict[str, Any]]  # (name of the file, content)
 
@@ -34,19 +36,19 @@ class NotWritten(Exception):
 
 
 class EventLog:
-    """Appends rows to files of this process; each file has the rows of one day.
+    """Appends rows to files of this process; each file has the rows that came on one day.
 
     Args:
         folder: created if needed
         keep_days: older files are deleted
-        clock: seconds since 1970; if it goes backwards, the log keeps its latest time
+        clock: seconds since 1970; if it goes backwards, the log continues from its latest time
     """
 
     def __init__(
         self, folder: Path, keep_days: int, clock: Callable[[], float] = time.time
     ) -> None:
         self.folder, self.keep_days, self.clock = folder, keep_days, clock
-        self._latest = 0.0
+        self._latest = 0  # microseconds since 1970
         self._day = ""
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -56,17 +58,18 @@ class EventLog:
 
     def append(self, rows: Sequence[Row]) -> None:
         """Append all rows of a file, or none: a full disk leaves no partial line."""
-        self._latest = max(self._latest, self.clock())
-        now = datetime.fromtimestamp(self._latest, timezone.utc)
+        first = max(self._latest + 1, int(self.clock() * _SECOND))
+        self._latest = first + len(rows) - 1
+        now = _time_of(self._latest)
         day = now.strftime("%Y-%m-%d")
         if day != self._day:
             self._delete_before(now - timedelta(days=self.keep_days))
             self._day = day
-        timestamp = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        times = [_time_of(each).strftime("%Y-%m-%dT%H:%M:%S.%fZ") for each in _times(first, rows)]
         for name in (EVENTS, QUERIES):
             lines = [
                 json.dumps({**row, "timestamp": timestamp}) + "\n"
-                for file, row in rows
+                for (file, row), timestamp in zip(rows, times)
                 if file == name
             ]
             if lines:
@@ -78,6 +81,30 @@ class EventLog:
             found = FILE.fullmatch(path.name)
             if found and found.group(1) < limit.strftime("%Y-%m-%d"):
                 path.unlink()
+
+
+def _times(first: int, rows: Sequence[Row]) -> List[int]:
+    """Increasing times of rows that came together, in microseconds since 1970.
+
+    `mtn-log-to-sessions` reads whole seconds. So two searches of one client are at least a second
+    apart: the earlier one moves back, with all rows before it.
+    """
+    times: List[int] = []
+    back = 0
+    clients: Set[str] = set()  # whose searches moved back equally far
+    for place, (_, row) in reversed(list(enumerate(rows))):
+        client = row.get("client_id")  # of searches only
+        if client in clients:
+            back += _SECOND
+            clients.clear()
+        if client is not None:
+            clients.add(client)
+        times.append(first + place - back)
+    return times[::-1]
+
+
+def _time_of(microseconds: int) -> datetime:
+    return _BEGINNING + timedelta(microseconds=microseconds)
 
 
 def _append(path: Path, content: bytes) -> None:

@@ -2,9 +2,11 @@
 
 import json
 import os
+import sys
 from datetime import datetime, timezone
 
 import pytest
+from processes import run
 
 from mtn_preprocess.errors import InputError
 from mtn_serving.commands.events import main
@@ -128,9 +130,54 @@ def test_a_clock_that_goes_backwards(tmp_path):
         clock.now = NOON + seconds
         log.append([(EVENTS, {"n": seconds})])
     times = [row["timestamp"] for row in rows_in(tmp_path, EVENTS)]
-    noon, later = "2026-03-01T12:00:00Z", "2026-03-01T12:00:01Z"
-    assert times == [noon, noon, later, later, "2026-03-01T12:00:02Z"]
+    assert times == [
+        f"2026-03-01T12:00:0{seconds}Z"
+        for seconds in ("0.000000", "0.000001", "1.000000", "1.000001", "2.000000")
+    ]
     assert [path.name for path in tmp_path.iterdir()] == [f"events.2026-03-01.{os.getpid()}.jsonl"]
+
+
+def search(client_id, message):
+    return {"action_name": "search", "client_id": client_id, "message": message}
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_searches_of_one_request_keep_their_order(client_of, tmp_path, others):
+    """Read as the documentation says. Equal seconds would be sorted by the alphabet."""
+    queries = ["rome metro", "paris", "rome hotels"]
+    events = [search("c", query) for query in queries]
+    if others:  # of another client and with other actions between them
+        events[1:1] = [search("d", "x"), impression(1), search("d", "b"), search("d", "a")]
+    assert kept(client_of(events=tmp_path / "events"), *events).status_code == 200
+    rows = rows_in(tmp_path / "events", QUERIES)
+    times = [row["timestamp"] for row in rows]
+    assert times == sorted(set(times)) and len(rows) == len(events) - others
+    run(
+        f"{sys.executable} -m mtn_preprocess.log_to_sessions '{tmp_path}/events/queries.*.jsonl'"
+        " --user-column client_id --query-column user_query --time-column timestamp"
+        f" --time-format iso --min-queries 3 --split 100,0,0 --output {tmp_path}/text"
+    )
+    sessions = (tmp_path / "text/train.session").read_text().splitlines()
+    expected = ["rome metro", "rome metro <q> paris"] + others * ["x", "x <q> b"]
+    assert sessions == expected
+    nexts = (tmp_path / "text/train.next").read_text().splitlines()
+    assert nexts == ["paris", "rome hotels"] + others * ["b", "a"]
+
+
+def test_times_of_one_request(tmp_path):
+    """The last one has the time of the clock, and none is later, even if the clock goes back."""
+    clock = Clock(NOON)
+    log = EventLog(tmp_path, 30, clock)
+    for client_ids in ("ccd", "ab"):
+        log.append([(QUERIES, {"client_id": each}) for each in client_ids])
+        clock.now -= DAY
+    assert [row["timestamp"][11:] for row in rows_in(tmp_path, QUERIES)] == [
+        "11:59:59.000000Z",
+        "12:00:00.000001Z",
+        "12:00:00.000002Z",
+        "12:00:00.000003Z",
+        "12:00:00.000004Z",
+    ]
 
 
 def test_old_files_are_deleted_and_nothing_else(tmp_path):
