@@ -1,4 +1,7 @@
-"""README.md of a bundle: its parts and scores, for readers."""
+"""README.md of a bundle: its parts and scores, for readers.
+
+Without the folder's name: equal parts give equal bytes, whatever the folder is called.
+"""
 
 from typing import Any, Dict, List, Optional
 
@@ -20,19 +23,26 @@ _PARTS = {
     "samples": "sessions to try",
 }
 
+_USE = """\
+```python
+from mtn_serving import Suggester
+
+suggester = Suggester.load("BUNDLE")  # this folder
+suggester.suggest(["first query", "second query"], n=5)
+```"""
+
 Facts = Dict[str, Any]
 
 
-def model_card(name: str, manifest: Facts) -> str:
+def model_card(manifest: Facts) -> str:
     """Args:
-    name: of the folder
     manifest: with the facts of all parts
     """
     parts = [
-        f"# {name}",
+        "# Bundle",
         "Suggests next queries for a search session. Written by `mtn-export`; needs the package "
         "`mtn_serving`, numpy and onnxruntime.",
-        _use(name),
+        _USE,
         "## Parts",
         _parts(manifest),
         *_section("## Model", _model(manifest.get("model"))),
@@ -45,19 +55,6 @@ def model_card(name: str, manifest: Facts) -> str:
         *_section("## Written with", _numbers(manifest.get("versions"))),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _use(name: str) -> str:
-    return "\n".join(
-        [
-            "```python",
-            "from mtn_serving import Suggester",
-            "",
-            f'suggester = Suggester.load("{name}")',
-            'suggester.suggest(["first query", "second query"], n=5)',
-            "```",
-        ]
-    )
 
 
 def _parts(manifest: Facts) -> str:

@@ -85,7 +85,7 @@ def write_bundle(
     with new_bundle(output) as partial:
         of_parts = {name: add(partial / name) for name, add in parts.items()}
         facts = {"versions": versions(), **facts, **of_parts}
-        _finish(partial, rules, facts, score, output.name)
+        _finish(partial, rules, facts, score)
     return Bundle.open(output, verify=False)
 
 
@@ -101,16 +101,12 @@ def update_bundle(
         of_parts = {name: add(partial / name) for name, add in parts.items()}
         described_anew = ("kind", "format", "files", "sha256", *MEASURED, RULES, SAMPLES)
         kept = {name: fact for name, fact in old.manifest.items() if name not in described_anew}
-        _finish(partial, rules, {**kept, **of_parts}, score, folder.name)
+        _finish(partial, rules, {**kept, **of_parts}, score)
     return Bundle.open(folder, verify=False)
 
 
-def _finish(folder: Path, rules: DisplayRules, facts: Facts, score: Score, name: str) -> None:
-    """Write rules, scores, samples, model card and manifest.
-
-    Args:
-        name: the final name of the folder
-    """
+def _finish(folder: Path, rules: DisplayRules, facts: Facts, score: Score) -> None:
+    """Write rules, scores, samples, model card and manifest."""
     (folder / RULES).mkdir()
     write_bundle_rules(folder / RULES, rules)
     manifest = write_manifest(folder, facts)
@@ -123,8 +119,7 @@ def _finish(folder: Path, rules: DisplayRules, facts: Facts, score: Score, name:
     if samples.is_file():
         facts[SAMPLES] = keep_shown(samples, suggester.pipeline)
     _make_readable(folder)
-    card = model_card(name, {**manifest, **facts})
-    (folder / CARD).write_text(card, encoding="utf-8")
+    (folder / CARD).write_text(model_card({**manifest, **facts}), encoding="utf-8")
     write_manifest(folder, facts)
 
 

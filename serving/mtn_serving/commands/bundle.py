@@ -28,8 +28,7 @@ def show(folder: str, as_json: bool) -> List[str]:
         return [json.dumps(bundle.manifest, indent=2, ensure_ascii=False)]
     size = sum(file["bytes"] for file in bundle.manifest["files"].values())
     files = f"{len(bundle.manifest['files'])} files, {size / 1e6:.1f} MB"
-    card = model_card(Path(folder).resolve().name, bundle.manifest)
-    return [card.rstrip("\n"), "", f"Version {bundle.version}, {files}."]
+    return [model_card(bundle.manifest).rstrip("\n"), "", f"Version {bundle.version}, {files}."]
 
 
 def verify(folder: str) -> List[str]:
