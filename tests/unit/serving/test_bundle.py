@@ -9,12 +9,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from processes import environment
+from processes import ROOT, environment
 from test_fitting import TABLE, fitted_example
 from test_next_queries import flip, table_of
 
 from mtn_preprocess.errors import InputError
-from mtn_preprocess.text.text_settings import TextSettings, write_settings
+from mtn_preprocess.text.text_settings import TextSettings, read_settings, write_settings
 from mtn_serving.bundle.folder import Bundle
 from mtn_serving.bundle.manifest import KINDS_OF_PARTS
 from mtn_serving.bundle.same_log import known_words
@@ -33,6 +33,7 @@ from mtn_serving.next_queries import KIND as COUNTS
 from mtn_serving.ranker import Ranker
 from mtn_serving.suggester import Suggester
 
+KEPT = ROOT / "tests/kept"
 SESSIONS = [["x"], ["x y"], ["a", "x"], ["z", "x y", "b"]]
 
 
@@ -222,6 +223,23 @@ def test_the_share_of_words_of_the_counts_known_to_a_model():
     )
     assert known_words(SimpleNamespace(table=table, trained=None)) is None
     assert known_words(SimpleNamespace(table=None, trained=KnowsRedAndTea())) is None
+
+
+def test_counts_without_a_word_of_the_model(tmp_path):
+    """`hotels` is a word of the model; a bundle that it was updated with stays as it is."""
+    model = f"--checkpoint {KEPT}/mtn_copying.pt --data {KEPT}/data-flat"
+    text = read_settings(KEPT / "data-flat")
+    for name, query in (("some", "hotels"), ("none", "zyx")):
+        table_of([["abc", query]] * 3, text=text).save(tmp_path / name)
+    export(f"{model} --counts {tmp_path}/some --output {tmp_path}/bundle".split())
+    before = content(tmp_path / "bundle")
+    assert Bundle.open(tmp_path / "bundle").manifest["next-queries"]["words_known_to_model"] == 0.5
+    message = (
+        "^the model knows none of the words that people ask most, by the counts; give --counts"
+    )
+    for flags in (f"--update {tmp_path}/bundle", f"{model} --output {tmp_path}/bundle"):
+        refused(message, lambda flags=flags: export(f"{flags} --counts {tmp_path}/none".split()))
+        assert content(tmp_path / "bundle") == before
 
 
 def test_counts_of_another_log_give_a_warning(capsys):
