@@ -198,7 +198,8 @@ def draw(curves: Dict[str, list], scores: Dict[str, dict], path: Path) -> None:
     names = list(scores)
     exact = [scores[name]["exact"] for name in names]
     bars = right.barh(names, exact, color=[colours.get(name, "grey") for name in names])
-    right.bar_label(bars, fmt="%.1f", padding=3)
+    boxes = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # over the dotted lines
+    right.bar_label(bars, fmt="%.1f", padding=3, bbox=boxes)
     right.invert_yaxis()
     for (key, text), style in zip(BOUNDS.items(), ("--", ":")):
         right.axvline(scores[names[0]][key], color="black", linestyle=style, label=text)
