@@ -61,8 +61,8 @@ def training():
     minutes = recorded(DEMO, r"cut off by hand; about (\d+) minutes of CPU time")
     yield (
         f"{small['training pairs']} training pairs: first suggestion right {small['model, test']} "
-        f"%, counting {small['counting, test']} %, {seconds} CPU seconds (only {tested} test "
-        f"pairs; {one_thread} % with one thread). {large['training pairs']} pairs: "
+        f"% ({one_thread} % with one thread; {tested} test pairs), counting "
+        f"{small['counting, test']} %, {seconds} CPU seconds. {large['training pairs']} pairs: "
         f"{large['model, test']} %, counting {large['counting, test']} %, about {minutes} CPU "
         "minutes"
     )
@@ -143,7 +143,7 @@ def models():
     channels = recorded(MODELS / "README.md", r"All models have (\d+) channels")
     yield f"on real queries of {users} AOL users, percent: {channels} channels"
     yield f"not in the training data ({strangers} pairs)"
-    yield f"with other sessions there ({known} pairs)"
+    yield f"with other sessions there, even later ones ({known} pairs)"
 
 
 def model_rows():
