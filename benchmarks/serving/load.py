@@ -4,7 +4,7 @@
     load.py --demo runs/demo --output benchmarks/serving --docs docs/serving.md
 
 Closed loop: 1, 8 and 64 clients. Open loop: requests arrive at half the capacity, which is what 64
-clients got, at even distances or at random ones; rarer: at random, at half of what one client got.
+clients got, at even distances or at random ones; rare: at half of what one client got.
 Each server after the first differs from it in what its name says. The demo's model is very small,
 so wider ones are asked, too; the first call makes them, in 4 minutes of CPU time. Server and
 clients share the machine, so CPU time per request is measured, too: it hardly depends on what else
@@ -67,13 +67,10 @@ class Bench:
                 self.rows.append(measure(clients(number), closed_loop, number))
                 if compare and wrk.is_installed():
                     self.wrk.append(self.measure_by_wrk(running, name, route, number))
-            by_clients = [each.per_second / 2 for each in self.rows[-len(CLIENTS) :]]
-            rates = {"even": by_clients[-1]}
-            if compare:
-                rates.update({"random": by_clients[-1], "rarer": by_clients[0]})
-            for arrivals, rate in rates.items():
-                loop = partial(open_loop, is_random=arrivals != "even")
-                self.rows.append(measure(f"open, {arrivals}, {rate:.0f}/s", loop, rate))
+                rate = self.rows[-1].per_second / 2
+                for arrivals in _arrivals(number, compare):
+                    loop = partial(open_loop, is_random=arrivals.startswith("random"))
+                    self.rows.append(measure(f"open, {arrivals}, {rate:.0f}/s", loop, rate))
 
     def run_wider(self, model: WiderModel) -> None:
         for kind, bundle in {"float": model.bundle(False), "int8": model.bundle(True)}.items():
@@ -137,6 +134,15 @@ class Bench:
         figures = Figures(name, route, load, *latencies, NOT_KNOWN, int(found["errors"]), NOT_KNOWN)
         print(row_text(figures), flush=True)
         return figures
+
+
+def _arrivals(number: int, compare: bool) -> Sequence[str]:
+    """The open loops at half of what so many clients got."""
+    if number == CLIENTS[0]:
+        return ("even and rare", "random and rare") if compare else ()
+    if number == CLIENTS[-1]:
+        return ("even", "random") if compare else ("even",)
+    return ()
 
 
 def clients(number: int) -> str:
