@@ -50,6 +50,13 @@ class Engine(Protocol):
         """The same as `sources` of one session that grew from the only session of `shorter`; an
         engine may reuse its codes."""
 
+    def attention(self, sources: Sources) -> Optional[List[np.ndarray]]:
+        """What the last query of each session attends to at the session level: a weight for each
+        query that the model reads, in order, averaged over heads and layers; they sum to one.
+
+        None for a model without a session level, and for one exported before the weights were kept.
+        """
+
     def beam_search(self, beam: int) -> Callable[[Sources], List[Hypotheses]]:
         """A function: batch -> the hypotheses of each session."""
 

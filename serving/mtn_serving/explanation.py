@@ -2,7 +2,8 @@
 
     sources         which sources have it, and at which place
     counts          how often and after what people asked it, and how many people
-    queries         which query of the session mattered: lists with each query left out
+    queries         which query of the session mattered: lists with each query left out, and the
+                    attention of the model's session level
     contributions   which features moved the ranker most
 
 Works with any engine: only beams and scores are needed. For a text that may not be shown, the
@@ -40,6 +41,7 @@ from .session_checks import History, Session, check_session
 from .shown_candidates import Gathered, gather_shown
 from .without_queries import (
     WithoutQuery,
+    attention,
     log_probabilities,
     place_in_list,
     shortened,
@@ -125,7 +127,7 @@ def explain(
     if here is None and not _may_be_told(pipeline, request, query):
         return held_back(suggestion)
     likely = log_probabilities(pipeline, requests, query)
-    queries = without_queries(request, places, likely)
+    queries = without_queries(request, places, likely, attention(pipeline, request))
     most = max(queries, key=lambda each: each.share, default=None)
     candidate = candidates.get(query)
     features = None if row is None else whole.features[row]

@@ -1,4 +1,8 @@
-"""Which query of a session matters for a suggestion: compare lists with each query left out."""
+"""Which query of a session matters for a suggestion.
+
+Lists with each query left out show it for one suggestion. The attention of the model's session
+level shows what the model reads, whatever it suggests.
+"""
 
 from typing import List, NamedTuple, Optional, Sequence, Tuple
 
@@ -29,6 +33,7 @@ class WithoutQuery(NamedTuple):
     score: Optional[float]
     log_probability: Optional[float]  # by the model
     share: float  # of the effect of all queries, from 0 to 1; see `_shares`
+    attention: Optional[float]  # of the last query to this one; None without a session level
 
 
 def shortened(request: Request) -> List[Request]:
@@ -66,16 +71,36 @@ def log_probabilities(
     return [float(each.log_probability[0]) for each in scores]
 
 
+def attention(pipeline: Pipeline, request: Request) -> List[Optional[float]]:
+    """The weight of each of the last MAX_QUERIES queries; 0 for what the model does not read."""
+    queries = request.session[-MAX_QUERIES:]
+    if pipeline.trained is None:
+        return [None] * len(queries)
+    sources = pipeline.trained.sources([request.fitted(pipeline.model_reads).line])
+    found = pipeline.trained.attention(sources)
+    if found is None:
+        return [None] * len(queries)
+    weights = [0.0] * len(queries) + found[0].tolist()
+    return weights[-len(queries) :]
+
+
 def without_queries(
-    request: Request, places: Sequence[Optional[Place]], likely: Sequence[Optional[float]]
+    request: Request,
+    places: Sequence[Optional[Place]],
+    likely: Sequence[Optional[float]],
+    weights: Sequence[Optional[float]],
 ) -> Tuple[WithoutQuery, ...]:
     """Args:
     places, likely: of one text, first for the whole session, then without each query
+    weights: of the last queries, from `attention`
     """
+    queries = request.session[-MAX_QUERIES:]
     return tuple(
-        WithoutQuery(query, place and place.place, place and place.score, probability, share)
-        for query, place, probability, share in zip(
-            request.session[-MAX_QUERIES:], places[1:], likely[1:], _shares(places, likely)
+        WithoutQuery(
+            query, place and place.place, place and place.score, probability, share, weight
+        )
+        for query, place, probability, share, weight in zip(
+            queries, places[1:], likely[1:], _shares(places, likely), weights
         )
     )
 

@@ -61,4 +61,7 @@ def _query_line(without: WithoutQuery, found: Explanation) -> str:
         falls += f", score {without.score:.4f}"
     if without.log_probability is not None:
         falls += f", log-probability {without.log_probability:.3f}"
-    return f"without {without.query!r}: {falls} ({without.share:.0%} of what the session brings)"
+    shares = f"{without.share:.0%} of what the session brings"
+    if without.attention is not None:
+        shares += f", {without.attention:.0%} of the attention"
+    return f"without {without.query!r}: {falls} ({shares})"

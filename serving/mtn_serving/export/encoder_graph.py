@@ -5,11 +5,12 @@ an input made from `onnx_engine.session_layout`. B sessions, T tokens, N of them
 queries, at most P parts per unit, C channels, H heads.
 """
 
-from typing import Any
+from typing import Any, List
 
 from mtn_fairseq.modules.mtn_encoder import MTNEncoder
 from mtn_fairseq.modules.unit_projection import LinearProjection
 
+from ..onnx_engine.model_files import ATTENTION
 from ..onnx_engine.token_codes import INPUT, OUTPUT
 from .graph import Graph
 from .layers import encoder_layer, keys_and_values
@@ -89,6 +90,10 @@ def _upper_level(
     heads = masked.layers[0].self_attn.num_heads
     bias = graph.input(f"bias_{level}", ["B", heads, "Q", "Q"])
     x = graph.op("Add", units, positions)
+    seen: List[str] = []
     for layer in masked.layers:
-        x = encoder_layer(graph, layer, x, bias, activation)
+        x = encoder_layer(graph, layer, x, bias, activation, seen if level == 2 else None)
+    if seen:
+        mean = graph.op("Mean", *seen)
+        graph.output(ATTENTION, mean, ["B", "Q", "Q"])
     return graph.norm(x, masked.final_norm)

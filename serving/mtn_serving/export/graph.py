@@ -114,6 +114,21 @@ class Graph:
             num_heads=heads,
         )
 
+    def attention_weights(self, heads: int, size: int, query: str, key: str, bias: str) -> str:
+        """The weights alone, averaged over heads: (B, N, N)
+
+        Args:
+            size: channels per head
+            query, key: (B, N, C)
+            bias: (B, H, N, N)
+        """
+        query, key = (self.reshape(each, [0, 0, heads, size]) for each in (query, key))
+        query = self.op("Transpose", query, perm=[0, 2, 1, 3])
+        scores = self.op("MatMul", query, self.op("Transpose", key, perm=[0, 2, 3, 1]))
+        scores = self.op("Mul", scores, self.weights(np.array(size**-0.5)))
+        weights = self.op("Softmax", self.op("Add", scores, bias), axis=-1)
+        return self.op("ReduceMean", weights, axes=[1], keepdims=0)
+
     def microsoft(self, kind: str, *inputs: str) -> str:
         return self.op(kind, *inputs, domain=_MICROSOFT)
 

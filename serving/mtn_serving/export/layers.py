@@ -1,6 +1,6 @@
 """Transformer layers as nodes of a graph, with the weights of fairseq's modules."""
 
-from typing import Any, Callable, List, NamedTuple, Tuple
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 import torch
 from torch import nn
@@ -33,11 +33,25 @@ class Past(NamedTuple):
     value: str
 
 
-def encoder_layer(graph: Graph, layer: Any, x: str, bias: str, activation: str) -> str:
-    """x (B, T, C), bias (B, H, T, T) -> (B, T, C)"""
+def encoder_layer(
+    graph: Graph,
+    layer: Any,
+    x: str,
+    bias: str,
+    activation: str,
+    seen: Optional[List[str]] = None,
+) -> str:
+    """x (B, T, C), bias (B, H, T, T) -> (B, T, C)
+
+    Args:
+        seen: if given, the weights of the attention (B, T, T) are appended to it
+    """
 
     def attend(y: str) -> str:
         query, key, value = _queries_keys_values(graph, layer.self_attn, y)
+        if seen is not None:
+            heads, size = layer.self_attn.num_heads, layer.self_attn.head_dim
+            seen.append(graph.attention_weights(heads, size, query, key, bias))
         (mixed,) = graph.attention(layer.self_attn.num_heads, query, key, value, bias)
         return _output(graph, layer.self_attn, mixed)
 

@@ -5,7 +5,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 import onnxruntime
 
-from .model_files import Facts, Feed
+from .model_files import ATTENTION, Facts, Feed
 from .session_layout import LevelView, SessionLayout, query_tokens
 from .session_source import NO_COLUMN, Source
 from .token_codes import INPUT, OUTPUT, TokenCodes
@@ -32,6 +32,7 @@ class Encoded(NamedTuple):
     source_bias: np.ndarray  # (B, H, 1, T) which tokens the decoder sees
     copyable: Copyable
     token_codes: Optional[TokenCodes]  # for sessions that grow; None to encode all again
+    attention: Optional[List[np.ndarray]]  # see `Engine.attention`; None if not known
 
     def only(self, kept: Any) -> "Encoded":
         """Some of the sessions, by position."""
@@ -41,6 +42,7 @@ class Encoded(NamedTuple):
             source_bias=self.source_bias[kept],
             copyable=Copyable(*(array[kept] for array in self.copyable)),
             token_codes=None,
+            attention=None,
         )
 
 
@@ -90,6 +92,9 @@ class Encoder:
             feed.update(of_encoder)
         found = dict(zip(self.outputs, self.graph.run(self.outputs, feed)))
         codes = found.pop(OUTPUT, None)
+        attention = found.pop(ATTENTION, None)
+        if attention is not None:
+            attention = [rows[last, : last + 1] for rows, last in zip(attention, layout.last)]
         visible = layout.exists
         if facts.decoder_context == "query":
             visible = layout.query == layout.last[:, None]
@@ -101,6 +106,7 @@ class Encoder:
             source_bias,
             _copyable(columns, facts.words),
             None if codes is None else TokenCodes(tokens, codes),
+            attention,
         )
 
     def _tokens(

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Callable, List, Optional, Sequence
 
+import numpy as np
+
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.session_text import is_separator
 from mtn_preprocess.text.text_settings import NAME as SETTINGS
@@ -90,6 +92,9 @@ class ExportedModel:
         """
         sources = read_sources([session], self.vocabulary, self.facts)
         return self.encoder(sources, shorter.token_codes)
+
+    def attention(self, sources: Encoded) -> Optional[List[np.ndarray]]:
+        return sources.attention
 
     def beam_search(self, beam: int) -> Callable[[Encoded], List[Hypotheses]]:
         """A function: `sources` -> the hypotheses of each session."""

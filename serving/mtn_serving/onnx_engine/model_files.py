@@ -14,6 +14,7 @@ SCHEMA = 1
 FACTS = "model.json"
 ENCODER, DECODER = "encoder.onnx", "decoder.onnx"  # each with a file of weights
 SHORT_DECODER = "short_decoder.onnx"  # its output layer has the words of the shortlist only
+ATTENTION = "query_attention"  # an output of the encoder, if the model has a session level
 DICTIONARY = "dictionary.txt"
 PIECES_MODEL = "pieces.model"
 

@@ -29,6 +29,7 @@ export function explanation({ sources, counts, model, queries, contributions }) 
   add("In the log", counts === null ? [] : countLines(counts));
   add("Model", model === null ? [] : [modelLine(model)]);
   add("Without", queries.map(withoutLine));
+  add("The model attends to", queries.filter(({ attention }) => attention !== null).map(attentionLine));
   add("Ranker", contributionLines(contributions ?? []));
   return list;
 }
@@ -63,6 +64,14 @@ function withoutLine({ query, place, score }) {
   if (place === null) return `${quoted(query)}: not in the list`;
   const scored = score > 0 ? ` with ${percent(score)}` : "";
   return `${quoted(query)}: place ${place}${scored}`;
+}
+
+function attentionLine({ query, attention }) {
+  return [
+    element("span", { class: "feature" }, quoted(query)),
+    bar(attention),
+    element("span", { class: "amount" }, percent(attention)),
+  ];
 }
 
 /** Features for and against the suggestion; amounts are in log-odds. */

@@ -2,8 +2,9 @@
 
 from argparse import Namespace
 from pathlib import Path
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
+import numpy as np
 import torch
 from fairseq import utils
 from fairseq.models import FairseqEncoderDecoderModel
@@ -13,6 +14,8 @@ from torch import Tensor
 from mtn_fairseq.checkpoints.loading import load_model
 from mtn_fairseq.data.spelled_words import UnknownWords
 from mtn_fairseq.description import ModelDescription
+from mtn_fairseq.modules.attention_weights import session_attention
+from mtn_fairseq.modules.mtn_encoder import MTNEncoder
 from mtn_preprocess.errors import InputError
 
 from ..engine import HistorySize, Hypotheses, Scores
@@ -80,6 +83,14 @@ class TrainedModel:
     def longer(self, session: str, shorter: Dict[str, Any]) -> Dict[str, Any]:
         """Nothing is reused: sources are encoded later, by each call."""
         return self.sources([session])
+
+    def attention(self, sources: Dict[str, Any]) -> Optional[List[np.ndarray]]:
+        encoder = self.model.encoder
+        if not isinstance(encoder, MTNEncoder) or not len(encoder.levels):
+            return None
+        tokens = sources["net_input"]["src_tokens"]
+        found = [session_attention(encoder, row[row != encoder.padding_idx]) for row in tokens]
+        return [torch.stack(layers).mean(0)[-1].cpu().numpy() for layers in found]
 
     def beam_search(self, beam: int) -> BeamCandidates:
         return BeamCandidates(self, beam)

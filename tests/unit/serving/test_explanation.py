@@ -43,6 +43,9 @@ class WordEngine:
     def sources(self, sessions):
         return sessions
 
+    def attention(self, sources):
+        return None
+
     def beam_search(self, beam):
         return lambda sources: [Hypotheses(["made up"]) for _ in sources]
 
@@ -199,6 +202,41 @@ def test_made_up_text():
     found = suggester.explain(["x", "a"], "made up")
     assert found.missing == "made up" and found.model.place > 1
     assert found.no_contributions.startswith("the ranker is not of LightGBM")
+
+
+class Attentive(WordEngine):
+    """Reads three queries; its last query attends more to later ones."""
+
+    def attention(self, sources):
+        return [np.array([0.125, 0.25, 0.625])[-line.count("<q>") - 1 :] for line in sources]
+
+
+def test_attention_by_query():
+    suggester = Suggester(TABLE, Attentive())
+    found = suggester.explain(["y", "x", "a"], "b")
+    assert [(each.query, each.attention) for each in found.queries] == [
+        ("y", 0.125), ("x", 0.25), ("a", 0.625),
+    ]  # fmt: skip
+    lines = list(explanation_lines(found))
+    assert any(line.endswith("what the session brings, 62% of the attention)") for line in lines)
+    found = suggester.explain(["z", "y", "x", "a"], "b")
+    assert [each.attention for each in found.queries] == [0, 0.125, 0.25, 0.625]
+    for engine in (None, WordEngine()):
+        found = Suggester(TABLE, engine).explain(["x", "a"], "b")
+        assert [each.attention for each in found.queries] == [None, None]
+        assert not any("attention" in line for line in explanation_lines(found))
+
+
+def test_attention_of_a_model_to_the_session_in_progress():
+    """Earlier sessions take nothing from it, and each query has its own weight."""
+    task, model = build(*ALL_MODELS["3-level"])
+    suggester = Suggester(None, TrainedModel(model, task), beam=4)
+    session, weights = ["w1 w2", "w3", "w4"], []
+    for history in ([], [["w5"], ["w6", "w7"]]):
+        found = suggester.explain(session, "w3", history)
+        weights.append([each.attention for each in found.queries])
+        assert sum(weights[-1]) == pytest.approx(1) and len(set(weights[-1])) == 3
+    assert weights[0] == pytest.approx(weights[1])
 
 
 @pytest.mark.parametrize("name", ["copying", "3-level"])

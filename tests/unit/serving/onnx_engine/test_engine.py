@@ -15,6 +15,7 @@ from sessions import build
 from mtn_preprocess.errors import InputError
 from mtn_serving.onnx_engine.candidate_trie import Trie
 from mtn_serving.onnx_engine.exported_model import ExportedModel
+from mtn_serving.onnx_engine.model_files import ATTENTION
 from mtn_serving.onnx_engine.session_layout import SessionLayout
 
 
@@ -33,6 +34,27 @@ def test_neither_torch_nor_fairseq_is_imported(folder):
     )
     *_, imported = run(shlex.join([sys.executable, "-c", code])).stdout.splitlines()
     assert imported == "[]"
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_attention_is_that_of_the_plugin(name):
+    """In a batch and alone; flat models and a single level have none."""
+    trained, exported = engines(name)
+    lines = session_lines(seed=3, count=12)
+    expected = trained.attention(trained.sources(lines))
+    found = exported.attention(exported.sources(lines))
+    assert (found is None) == (expected is None) == (exported.facts.levels < 2)
+    for line, ours, theirs in zip(lines, found or (), expected or ()):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+        (alone,) = exported.attention(exported.sources([line]))
+        np.testing.assert_allclose(alone, ours, atol=1e-5)
+        assert ours.sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_models_exported_before_attention_was_kept():
+    exported = ExportedModel.load(engines("copying")[1].settings_file.parent)
+    exported.encoder.outputs.remove(ATTENTION)  # as if the graph did not have it
+    assert exported.attention(exported.sources(["w1 <q> w2"])) is None
 
 
 def test_each_thread_gets_its_own_answers():
