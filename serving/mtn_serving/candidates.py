@@ -60,12 +60,10 @@ def gather(
     if COUNTS in sources and table is not None:
         _add(found, "counted", [text for text, _ in table.suggest(session, max_counted)])
     if BEAM in sources:
-        _add(
-            found, "hypothesis", [text for text in beam if not _repeats_word(text, session, table)]
-        )
+        _add(found, "hypothesis", [text for text in beam if not _is_broken(text, session, table)])
     if EDITS in sources and table is not None:
         for text, kind in edits(session, table):
-            if not _repeats_word(text, session, table):
+            if not _is_broken(text, session, table):
                 _put(found, text, "edit", KINDS.index(kind))
     if SESSION in sources:
         _add(found, "queries_ago", session[::-1], start=1)
@@ -81,14 +79,26 @@ def gather(
     ]
 
 
-def _repeats_word(text: str, session: Sequence[str], table: Optional[NextQueries]) -> bool:
-    """Whether a word is repeated, unless the session repeats it too or people ask the text."""
+def _is_broken(text: str, session: Sequence[str], table: Optional[NextQueries]) -> bool:
+    """Whether a text looks broken, unless people ask it."""
     words = text.split()
-    twice = [word for word, following in zip(words, words[1:]) if word == following]
-    if not twice or (table is not None and table.queries.find(in_lower_case(text)) is not None):
+    if not _repeats_word(words, session) and not _is_fragment(words, table):
         return False
-    typed = f" {' <q> '.join(session)} "
+    return table is None or table.queries.find(in_lower_case(text)) is None
+
+
+def _repeats_word(words: Sequence[str], session: Sequence[str]) -> bool:
+    """Whether a word is repeated that the session does not repeat."""
+    twice = [word for word, following in zip(words, words[1:]) if word == following]
+    typed = f" {' <q> '.join(session)} " if twice else ""
     return any(f" {word} {word} " not in typed for word in twice)
+
+
+def _is_fragment(words: Sequence[str], table: Optional[NextQueries]) -> bool:
+    """Whether hardly any query starts or ends like this: `york hotels`, `hotels in`."""
+    if table is None or not words:
+        return False
+    return words[0] in table.seldom_first or words[-1] in table.seldom_last
 
 
 def _add(

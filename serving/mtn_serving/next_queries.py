@@ -9,7 +9,7 @@ how people change a query, and which words they typed side by side.
 from functools import cached_property, partial
 from math import log
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -162,6 +162,21 @@ class NextQueries(Followers):
     def most_asked(self) -> MostFrequent:
         """Finds the most frequent queries of a range."""
         return MostFrequent(self.asked)
+
+    @cached_property
+    def seldom_first(self) -> FrozenSet[str]:
+        """Words that hardly anybody starts a query with, where that is known."""
+        return self._seldom_at_edge(last=False)
+
+    @cached_property
+    def seldom_last(self) -> FrozenSet[str]:
+        """Words that hardly anybody ends a query with."""
+        return self._seldom_at_edge(last=True)
+
+    def _seldom_at_edge(self, last: bool) -> FrozenSet[str]:
+        if self.typed_words is None:
+            return frozenset()
+        return self.typed_words.seldom_at_edge(last, self.facts.get("min_users", 1))
 
     @cached_property
     def total_asked(self) -> int:

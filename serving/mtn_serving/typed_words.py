@@ -2,15 +2,22 @@
 
 All training queries count, including those that too few people asked to be in the table: a query
 may come from one person, but its words from many. These counts judge text that nobody asked.
+
+The edge of a query counts as a word, before its first and after its last word. So the pairs also
+tell how many people started or ended a query with a word: hardly anybody ends one with `of`.
 """
 
 from array import array
-from typing import Dict, Iterable, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, FrozenSet, Iterable, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
 from .sorted_values import place_of
 from .text_pool import TextPool
+
+EDGE = ""  # sorts before all words, so its number is 0
+MIN_TYPED = 20  # people who typed a word, to tell where it stands
+SELDOM = 0.05  # the share of them who ever put it at an edge
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HIGH = np.uint64(32)
@@ -40,6 +47,24 @@ class TypedWords(NamedTuple):
         place = place_of(self.word_pairs, numbers[0] << 32 | numbers[1])
         return 0 if place is None else int(self.word_pair_users[place])
 
+    def seldom_at_edge(self, last: bool, min_users: int) -> FrozenSet[str]:
+        """Words that hardly anybody starts, or ends, a query with; none in tables without edges.
+
+        Args:
+            last: whether the end of a query is meant
+            min_users: pairs that fewer people typed are not in the table
+        """
+        if self.users_of_word(EDGE) == 0 or not len(self.word_pairs):
+            return frozenset()
+        often = np.flatnonzero(self.word_users >= MIN_TYPED)
+        words = often[often > 0].astype(np.uint64)  # without the edge itself
+        pairs = words << _HIGH if last else words  # with the edge, whose number is 0
+        places = np.minimum(np.searchsorted(self.word_pairs, pairs), len(self.word_pairs) - 1)
+        is_known = self.word_pairs[places] == pairs
+        users = np.where(is_known, self.word_pair_users[places], max(min_users - 1, 0))
+        seldom = users < SELDOM * self.word_users[words.astype(np.int64)]
+        return frozenset(self.words[number] for number in words[seldom].tolist())
+
     def with_texts(self, texts: Iterable[str]) -> "TypedWords":
         """The same with more texts in `words`, each with a count of 0."""
         old = list(self.words)
@@ -65,12 +90,12 @@ def count_typed_words(
         askers: (number of a query) << 32 | number of a user, sorted, distinct; None if users are
             not known: words and pairs must then be typed `min_users` times
     """
-    words = sorted({word for query in queries for word in query.split()})
+    words = sorted({word for query in queries for word in (EDGE, *query.split())})
     place = {word: number for number, word in enumerate(words)}
     numbers, lengths = array("I"), array("I")
     for query in queries:
         before = len(numbers)
-        numbers.extend(place[word] for word in query.split())
+        numbers.extend(place[word] for word in (EDGE, *query.split(), EDGE))
         lengths.append(len(numbers) - before)
     typed = np.asarray(numbers).astype(np.uint64)
     of_query = np.repeat(np.arange(len(lengths), dtype=np.uint64), np.asarray(lengths))

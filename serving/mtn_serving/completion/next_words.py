@@ -6,6 +6,7 @@ import numpy as np
 
 from ..most_frequent import largest_places
 from ..next_queries import NextQueries
+from ..typed_words import EDGE
 
 
 def next_words(table: NextQueries, word: str, start: str, most: int) -> List[str]:
@@ -14,8 +15,9 @@ def next_words(table: NextQueries, word: str, start: str, most: int) -> List[str
     if typed is None or number is None:
         return []
     following = table.words.starting_with(start)
+    first = following.start + (start == EDGE)  # the edge, number 0, is no word
     # Pairs are sorted by both words, and words by their letters, so the pairs are one range.
-    keys = np.array([number << 32 | following.start, number << 32 | following.stop], np.uint64)
+    keys = np.array([number << 32 | first, number << 32 | following.stop], np.uint64)
     low, high = np.searchsorted(typed.word_pairs, keys).tolist()
     places = largest_places(typed.word_pair_users[low:high], most)
     numbers = typed.word_pairs[low + places] & np.uint64(0xFFFFFFFF)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from test_next_queries import table_of
 
 from mtn_preprocess.text.typed_queries import in_lower_case
-from mtn_serving.candidates import BEAM, COUNTS, SESSION, SOURCES, gather
+from mtn_serving.candidates import BEAM, COUNTS, EDITS, SESSION, SOURCES, gather
 from mtn_serving.counting import MAX_QUERIES_OF_WORD
 from mtn_serving.edits import KINDS, MAX_WORDS, edits
 from mtn_serving.history import past_of
@@ -167,3 +167,17 @@ def test_repeated_words_are_dropped_unless_people_typed_them():
     assert found(["ha ha", "new york"], beam) == ["duran duran", "ha ha ha", "york new york"]
     # Words of two different queries do not count as repeated.
     assert found(["ha", "ha"], ["ha ha"]) == []
+
+
+def test_fragments_are_dropped_unless_people_typed_them():
+    """`of` was typed 41 times, once as the last word."""
+    table = table_of([[f"map of {number}", "x"] for number in range(40)] + [["y", "maps of"]])
+    beam = ["map of", "of rome", "maps of", "map of rome"]
+
+    def found(*sources):
+        return [each.text for each in gather(["big map of rome"], table, beam, sources)]
+
+    assert found(BEAM) == ["maps of", "map of rome"]
+    edited = found(EDITS)
+    assert "map of rome" in edited and "map of 1" in edited
+    assert not {"big map of", "map of", "of rome"} & set(edited)

@@ -12,6 +12,7 @@ from test_next_queries import edit_header, pairs_of, table_of
 from mtn_preprocess.errors import InputError
 from mtn_serving.counting import count_next_queries
 from mtn_serving.next_queries import NextQueries
+from mtn_serving.typed_words import EDGE
 
 # Asked by the users 1, 2 and 1.
 SESSIONS = [["red car", "car wash"], ["red car", "car wash"], ["old red car", "car wash", "tea"]]
@@ -46,7 +47,7 @@ def test_words_of_queries_that_too_few_asked():
     known = [word for word in ("big", "old", "pot", "tea", "x", "new") if table.knows_word(word)]
     assert known == ["big", "x"]
     assert not table.knows_word_pair("big", "tea")
-    assert list(table.words) == ["big", "x"]  # no other word is stored
+    assert list(table.words) == [EDGE, "big", "x"]  # no other word is stored
 
 
 def test_pairs_of_neighbouring_words():
@@ -55,6 +56,22 @@ def test_pairs_of_neighbouring_words():
     known = [pair for pair in pairs if table.knows_word_pair(*pair.split())]
     assert known == ["red car", "car wash"]
     assert table.knows_word_pair("red", "car", 2) and not table.knows_word_pair("red", "car", 3)
+
+
+@pytest.mark.parametrize(
+    "min_users, seldom_last",
+    [(1, {"of", "map", "a", "rare"}), (2, {"of", "map"})],  # 2: one person of 20 may have done it
+)
+def test_words_that_hardly_anybody_puts_at_an_edge(min_users, seldom_last):
+    """Of 50 people who type `of`, two end a query with it; of 20 who type `rare`, one starts with
+    it, which is not seldom. Words that 19 people type are not judged."""
+    queries = {f"map of {number}": [number] for number in range(50)}
+    queries.update({"map of": [0, 1], "few maps": range(19), "rare map": [7]})
+    queries.update({f"a rare {number}": [number] for number in range(20)})
+    asked = [(user, [query, "x"]) for query, users in queries.items() for user in users]
+    users, sessions = zip(*asked)
+    table = table_of(sessions, users=users, min_users=min_users)
+    assert table.seldom_first == {"of"} and table.seldom_last == seldom_last
 
 
 def test_a_table_without_a_minimum_still_counts_people():
@@ -99,6 +116,10 @@ def test_people_by_brute_force(seed, min_users, with_users):
     for pair in product("abcd", repeat=2):
         count = people(lambda words, pair=pair: pair in zip(words, words[1:]))
         assert table.knows_word_pair(*pair) == (count >= smallest)
+    for word in "abcd":
+        for place, pair in ((0, (EDGE, word)), (-1, (word, EDGE))):
+            count = people(lambda words, word=word, place=place: words[place] == word)
+            assert table.knows_word_pair(*pair) == (count >= smallest)
     for number, query in enumerate(table.queries) if with_users else ():
         assert table.users_of(number) == people(lambda words, query=query: words == query.split())
         for after, count in users_after(table, query).items() if table.contexts([query]) else ():

@@ -29,6 +29,7 @@ def test_words_after_a_word():
     table = table_of([["x", "a bc"], ["x", "a bc"], ["x", "a bd"], ["x", "a c"], ["x", "b be"]])
     assert next_words(table, "a", "b", 9) == ["bc", "bd"]
     assert next_words(table, "a", "", 2) == ["bc", "bd"]
+    assert next_words(table, "bc", "", 9) == []  # the edge of a query is no word
     assert next_words(table, "a", "x", 9) == [] == next_words(table, "never", "b", 9)
 
 
