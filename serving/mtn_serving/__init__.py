@@ -15,6 +15,7 @@ tally, counted_text    count training text: who asked what after what
 counting               makes the table from the counts
 counting_state         keeps the counts, so that more text can be added
 counted_people         recognises people across texts
+misspellings           queries that people take back for a better spelling
 typed_words            words, and pairs of neighbouring words, that people typed
 edits, word_changes    the last query with words changed as people change them
 baselines              copying and counting, which any model should beat

@@ -69,6 +69,8 @@ def gather(
         _add(found, "queries_ago", session[::-1], start=1)
     # The last query is never the next one: the preparation merges successive equal queries.
     found.pop(in_lower_case(session[-1]), None)
+    if table is not None:
+        found = {text: places for text, places in found.items() if text not in table.misspelt}
     # `queries_ago` is set for candidates of every source.
     ago = {
         in_lower_case(query): place for place, query in reversed(list(enumerate(session[::-1], 1)))

@@ -11,6 +11,7 @@ from mtn_preprocess.text.text_settings import TextSettings
 
 from .counted_text import NONE, CountedText, Events, renumber_contexts
 from .fingerprints import fingerprints
+from .misspellings import misspelt_queries
 from .next_queries import Followers, NextQueries
 from .ranked_lists import RankedLists
 from .tally import count_text
@@ -70,6 +71,7 @@ def table_of(counted: CountedText, min_users: int = 1, state: Optional[str] = No
         "left_out": fingerprints(_chosen(counted.queries, ~kept)),
         **{name: getattr(typed, name) for name in typed.types()},
         "shown": np.asarray(shown, dtype=np.uint32),
+        "misspelt": np.fromiter(misspelt_queries(followers, asked), dtype=np.uint32),
         **forms.arrays("forms"),
         **followers.queries.arrays("queries"),
         **typed.words.arrays("words"),

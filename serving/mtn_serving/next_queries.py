@@ -35,7 +35,9 @@ _USERS = {"users": "<u4", "follower_users": "<u4"}
 _PEOPLE = {**_USERS, **TypedWords.types()}
 # Queries that too few people asked, as hashes: recognisable, not readable.
 _LEFT_OUT = {"left_out": "<u8"}
-_TYPES = {**_PLAIN, **_SHOWN, **_PEOPLE, **_LEFT_OUT}
+# Numbers of misspelt queries, sorted.
+_MISSPELT = {"misspelt": "<u4"}
+_TYPES = {**_PLAIN, **_SHOWN, **_PEOPLE, **_LEFT_OUT, **_MISSPELT}
 for _name in _POOLS:
     _TYPES.update(TextPool.types(_name))
 for _name in _LISTS:
@@ -142,6 +144,7 @@ class NextQueries(Followers):
         self.forms = TextPool.from_arrays(arrays, "forms", damaged)  # not sorted
         self.users = arrays["users"]  # how many people asked each query, if users are known
         self.left_out = arrays["left_out"]
+        self._misspelt = arrays["misspelt"]
         # None for tables of earlier versions: their headers do not mention users.
         self.typed_words: Optional[TypedWords] = None
         if "users" in facts:
@@ -162,6 +165,11 @@ class NextQueries(Followers):
     def most_asked(self) -> MostFrequent:
         """Finds the most frequent queries of a range."""
         return MostFrequent(self.asked)
+
+    @cached_property
+    def misspelt(self) -> FrozenSet[str]:
+        """Queries that people correct (see `misspellings`); none in tables of earlier versions."""
+        return frozenset(self.queries[number] for number in self._misspelt.tolist())
 
     @cached_property
     def seldom_first(self) -> FrozenSet[str]:
@@ -221,6 +229,7 @@ class NextQueries(Followers):
         arrays.update(
             {name: getattr(self, name) for name in (*_PLAIN, "shown", "users", "left_out")}
         )
+        arrays["misspelt"] = self._misspelt
         if self.follower_users is not None:
             arrays["follower_users"] = self.follower_users.counts
         if self.typed_words is not None:
@@ -237,7 +246,7 @@ class NextQueries(Followers):
             verify: read the whole table first and compare its checksums
         """
         header, arrays = open_arrays(
-            Path(folder), KIND, _TYPES, verify, (_SHOWN, _PEOPLE, _LEFT_OUT)
+            Path(folder), KIND, _TYPES, verify, (_SHOWN, _PEOPLE, _LEFT_OUT, _MISSPELT)
         )
         same_length = dict(_SAME_LENGTH)
         if "users" in header:

@@ -89,7 +89,7 @@ def gather_completions(
     found: Dict[str, Dict[str, int]] = {}
     for source in SOURCES:
         if is_on[source] and source in makers:
-            _add(found, source, makers[source], typed)
+            _add(found, source, makers[source], typed, table)
     return _completions(found, typed)
 
 
@@ -104,7 +104,7 @@ def gather_corrected(
     if sum(not _ASKED.isdisjoint(each.places) for each in shown) >= MIN_FOUND:
         return []
     found: Dict[str, Dict[str, int]] = {}
-    _add(found, CORRECTED, _corrected(typed.prefix, table), typed)
+    _add(found, CORRECTED, _corrected(typed.prefix, table), typed, table)
     known = {each.text for each in shown}
     return [each for each in _completions(found, typed) if each.text not in known]
 
@@ -117,13 +117,24 @@ def _completions(found: Dict[str, Dict[str, int]], typed: Typed) -> List[Complet
     ]
 
 
-def _add(found: Dict[str, Dict[str, int]], source: str, texts: Iterable[str], typed: Typed) -> None:
-    """Add the texts of a source, except the prefix itself and the last query."""
+def _add(
+    found: Dict[str, Dict[str, int]],
+    source: str,
+    texts: Iterable[str],
+    typed: Typed,
+    table: Optional[NextQueries],
+) -> None:
+    """Add the texts of a source, except the prefix itself, the last query and misspelt queries."""
+    misspelt = frozenset() if table is None else table.misspelt
     prefix = typed.prefix.text
     left_out = {prefix, prefix.rstrip(), *typed.session[-1:]}
     place = 0
     for text in map(in_lower_case, texts):
-        if text in left_out or not (source == CORRECTED or text.startswith(prefix)):
+        if (
+            text in left_out
+            or text in misspelt
+            or not (source == CORRECTED or text.startswith(prefix))
+        ):
             continue
         if found.setdefault(text, {}).setdefault(source, place) == place:
             place += 1
