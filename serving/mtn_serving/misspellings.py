@@ -11,6 +11,7 @@ import numpy as np
 from .next_queries import Followers
 
 MIN_CORRECTED = 0.2  # of what follows a misspelt query, the share of one right spelling
+MIN_LETTERS = 4  # of a misspelt query: shorter ones are similar to everything
 MIN_TIMES = 2  # how many times as often the right spelling is asked
 
 
@@ -23,6 +24,8 @@ def misspelt_queries(table: Followers, asked: np.ndarray) -> Iterator[int]:
     of_one_query = int(np.searchsorted(table.context_keys, np.uint64(1 << 32)))
     for context in range(of_one_query):
         query = int(table.context_keys[context])
+        if len(table.queries[query]) < MIN_LETTERS:
+            continue
         items, times = table.followers[context]
         often = items[times >= MIN_CORRECTED * times.sum()]
         likelier = often[asked[often] >= MIN_TIMES * asked[query]].tolist()

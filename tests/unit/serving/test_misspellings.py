@@ -58,6 +58,8 @@ def corrected(often, of=10, right=30):
         (corrected(1), set()),  # a tenth is not enough
         (corrected(5, right=20), {"londen"}),
         (corrected(5, right=19), set()),  # asked less than twice as often
+        (table_of([["cat", "cats"]] * 2 + [["x", "cats"]] * 9), set()),  # too short
+        (table_of([["pary", "pari"]] * 2 + [["x", "pari"]] * 9), {"pary"}),
     ],
 )
 def test_what_is_taken_back(table, found):
