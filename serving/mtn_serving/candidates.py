@@ -84,16 +84,19 @@ def gather(
 def _is_broken(text: str, session: Sequence[str], table: Optional[NextQueries]) -> bool:
     """Whether a text looks broken, unless people ask it."""
     words = text.split()
-    if not _repeats_word(words, session) and not _is_fragment(words, table):
+    if not _repeats_words(words, session) and not _is_fragment(words, table):
         return False
     return table is None or table.queries.find(in_lower_case(text)) is None
 
 
-def _repeats_word(words: Sequence[str], session: Sequence[str]) -> bool:
-    """Whether a word is repeated that the session does not repeat."""
-    twice = [word for word, following in zip(words, words[1:]) if word == following]
-    typed = f" {' <q> '.join(session)} " if twice else ""
-    return any(f" {word} {word} " not in typed for word in twice)
+def _repeats_words(words: Sequence[str], session: Sequence[str]) -> bool:
+    """Whether one or two words come twice in a row, unless they do so in the session."""
+    if len(set(words)) == len(words):
+        return False
+    spans = [words[i : i + 2 * n] for n in (1, 2) for i in range(len(words) - 2 * n + 1)]
+    twice = [span for span in spans if span[: len(span) // 2] == span[len(span) // 2 :]]
+    typed = f" {' <q> '.join(session)} "
+    return any(f" {' '.join(span)} " not in typed for span in twice)
 
 
 def _is_fragment(words: Sequence[str], table: Optional[NextQueries]) -> bool:

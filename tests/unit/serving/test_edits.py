@@ -165,6 +165,9 @@ def test_repeated_words_are_dropped_unless_people_typed_them():
     beam = ["new york york", "duran duran", "ha ha ha", "york new york"]
     assert found(["new york"], beam) == ["duran duran", "york new york"]
     assert found(["ha ha", "new york"], beam) == ["duran duran", "ha ha ha", "york new york"]
+    assert found(["new york new york"], ["new york new york city", "york city york city"]) == [
+        "new york new york city"
+    ]
     # Words of two different queries do not count as repeated.
     assert found(["ha", "ha"], ["ha ha"]) == []
 
