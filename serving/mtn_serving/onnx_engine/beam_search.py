@@ -57,7 +57,7 @@ def search(
         if typed is not None:
             wanted = np.concatenate([wanted, typed.columns()], 2)
         step = decoder.step(
-            encoded, words[:, :, -1], given + added, bias, past, 2 * beam + _EXTRA_WORDS, wanted
+            encoded, words[:, :, -1], given + added, bias, past, beam + _EXTRA_WORDS, wanted
         )
         if added:
             ended = so_far + step.wanted[:, :, 0]
@@ -74,16 +74,20 @@ def search(
         seen, words = _rows(bias, row), np.concatenate([_rows(words, row), word[:, :, None]], 2)
         past, typed = step.past, typed and typed.after(row % shape[1], word)
 
-        unfinished = np.flatnonzero(so_far[:, 0] > found.least_needed(live))
-        if not len(unfinished):
+        # Each session's hypotheses are sorted, so those that are still needed come first.
+        needed = (so_far > found.least_needed(live)[:, None]).sum(1)  # (B,)
+        rows = int(needed.max())
+        if not rows:
             break
+        seen, words, so_far = seen[:, :rows], words[:, :rows], so_far[:, :rows]
+        unfinished = np.flatnonzero(needed)
         if len(unfinished) < len(live):
             live, given, seen, words, so_far = (
                 part[unfinished] for part in (live, given, seen, words, so_far)
             )
             encoded = encoded.only(unfinished)
             past = {name: array[unfinished] for name, array in past.items()}
-            typed = typed and typed.only(unfinished)
+        typed = typed and typed.only(unfinished, rows)
     return found.ranked()
 
 
@@ -194,8 +198,11 @@ class _Typed(NamedTuple):
             dtype=np.int64,
         )
 
-    def only(self, kept: np.ndarray) -> "_Typed":
-        return _Typed([self.rests[each] for each in kept], [self.follow[each] for each in kept])
+    def only(self, kept: np.ndarray, rows: int) -> "_Typed":
+        """Some of the sessions, with the first rows of each."""
+        return _Typed(
+            [self.rests[each][:rows] for each in kept], [self.follow[each] for each in kept]
+        )
 
     def after(self, row: np.ndarray, word: np.ndarray) -> Optional["_Typed"]:
         """The rests after each hypothesis continued a row (B, beam) by a word; None if none is
