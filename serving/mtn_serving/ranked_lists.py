@@ -96,6 +96,7 @@ class RankedLists:
         if not start <= end <= len(self.items):
             raise self.damaged()
         items, counts = self.items[start:end], self.counts[start:end]
-        if end > start and (counts.min() == 0 or items.max() >= self.size):
+        # For short lists, the methods `min` and `max` cost more than all else here.
+        if end > start and (np.minimum.reduce(counts) == 0 or np.maximum.reduce(items) >= self.size):
             raise self.damaged()
         return items, counts
