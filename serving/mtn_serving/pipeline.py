@@ -217,7 +217,7 @@ class Pipeline:
     ) -> List[List[Candidate]]:
         """The candidates that may be shown."""
         found = []
-        parts = self.table, self.sources, self.display
+        parts = self.table, self.sources, self.display, self.display.verdicts()
         for request, past, beam in zip(requests, pasts, beams):
             gathered = gather_shown(request, past, beam.texts, *parts)
             found.append(gathered.shown)
