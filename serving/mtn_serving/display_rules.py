@@ -12,7 +12,7 @@
 The person's own text is exempt from the rules on few users and personal data: nobody else sees it.
 """
 
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import (
     Callable,
@@ -137,6 +137,13 @@ class Verdict(NamedTuple):
     composed: Optional[str] = None  # like `others`, but the rare words come first
 
 
+class _TypedByEnough(NamedTuple):
+    """Whether enough people typed a word, or a pair of neighbouring words."""
+
+    words: Once[str, bool]
+    pairs: Once[WordPair, bool]
+
+
 class DisplayFilter:
     """Applies the rules. Keeps no state between calls.
 
@@ -195,9 +202,19 @@ class DisplayFilter:
 
     def verdicts(self) -> Once[str, Verdict]:
         """The verdicts on the texts of one batch, each computed once."""
-        return Once(self._verdict)
+        return Once(partial(self._verdict, self._typed_by_enough()))
 
-    def _verdict(self, text: str) -> Verdict:
+    def _typed_by_enough(self) -> _TypedByEnough:
+        """Edits of one query share most words and pairs."""
+        table, least = self.table, self.min_users
+        if table is None:
+            return _TypedByEnough(Once(lambda word: True), Once(lambda pair: True))
+        return _TypedByEnough(
+            Once(lambda word: table.knows_word(word, least)),
+            Once(lambda pair: table.knows_word_pair(*pair, least)),
+        )
+
+    def _verdict(self, enough: _TypedByEnough, text: str) -> Verdict:
         kind = self._kind(normalise(text, AOL))
         if kind.is_abuse:
             return Verdict(kind, always=ABUSE)
@@ -210,16 +227,16 @@ class DisplayFilter:
             return Verdict(kind, others=PERSONAL_DATA)
         if number is not None:
             return Verdict(kind, others=None if self._has_enough_people(number) else FEW_USERS)
-        return self._verdict_on_composed(text, kind)
+        return self._verdict_on_composed(text, kind, enough)
 
-    def _verdict_on_composed(self, text: str, kind: _Kind) -> Verdict:
+    def _verdict_on_composed(self, text: str, kind: _Kind, enough: _TypedByEnough) -> Verdict:
         """The verdict on text that nobody is known to have asked."""
-        table, least = self.table, self.min_users
+        table = self.table
         if table is None:
             return Verdict(kind)
         is_personal = not self.rules.personal_data and self._has_personal_query(text)
         composed = PERSONAL_DATA if is_personal else None
-        if least == 0:
+        if self.min_users == 0:
             return Verdict(kind, composed=composed)
         if table.was_left_out(text):
             return Verdict(kind, others=FEW_USERS)
@@ -229,8 +246,8 @@ class DisplayFilter:
             kind,
             None,
             None,
-            frozenset(word for word in words if not table.knows_word(word, least)),
-            frozenset(pair for pair in pairs if not table.knows_word_pair(*pair, least)),
+            frozenset([word for word in words if not enough.words[word]]),
+            frozenset([pair for pair in pairs if not enough.pairs[pair]]),
             composed,
         )
 

@@ -9,7 +9,7 @@ from .engine import Scores
 from .history import Past
 from .next_queries import NextQueries
 from .once import Once
-from .word_features import agreement, word_features
+from .word_features import CandidateWords
 
 CONTEXT_LENGTHS = (1, 2, 3)
 
@@ -126,9 +126,9 @@ def features_of_batch(batch: Sequence[Known], table: Optional[NextQueries]) -> L
         _add_history(columns, batch)
         if table is not None:
             _add_counts(columns, batch, sizes, texts, table)
-        _add_model(columns, batch, sizes)
-        sessions = [each.session for each in batch]
-        of_words = word_features(sessions, _split(texts, sizes), table)
+        words = CandidateWords(_split(texts, sizes), table)
+        _add_model(columns, batch, sizes, words)
+        of_words = words.features([each.session for each in batch])
         for name, column in zip(NAMES[NAMES.index("words") :], of_words):
             columns[name][:] = column
         _add_made_up(columns, sizes)
@@ -228,7 +228,9 @@ def _counts_after(
     return [count_of.get(number, 0) for number in numbers]
 
 
-def _add_model(columns: Columns, batch: Sequence[Known], sizes: np.ndarray) -> None:
+def _add_model(
+    columns: Columns, batch: Sequence[Known], sizes: np.ndarray, words: CandidateWords
+) -> None:
     if all(each.scores is None for each in batch):
         return
     unknown = [Scores(*np.full((3, size), np.nan)) for size in sizes]
@@ -247,8 +249,7 @@ def _add_model(columns: Columns, batch: Sequence[Known], sizes: np.ndarray) -> N
     columns["model_place"][np.isnan(score)] = np.nan
     weights = np.exp(score - best)
     weights /= _of_each(np.add, weights, sizes)
-    texts = [[candidate.text for candidate in each.candidates] for each in batch]
-    columns["agreement"][:] = agreement(texts, _split(weights, sizes))
+    columns["agreement"][:] = words.agreement(weights)
 
 
 def _add_made_up(columns: Columns, sizes: np.ndarray) -> None:

@@ -1,103 +1,123 @@
 """Features of the words of candidates: what they share with the session and with each other."""
 
-from typing import Dict, FrozenSet, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
 from .next_queries import NextQueries
 from .once import Once
 
+_ELSEWHERE, _IN_LAST, _EARLIER = range(3)  # where the session has a word
+
 
 class _Text(NamedTuple):
-    """What the features need of one text."""
-
     length: int  # number of words
-    words: FrozenSet[str]
-    weight: float  # sum over the distinct words
+    numbers: List[int]  # of the distinct words
     trigrams: FrozenSet[Tuple[str, str, str]]
 
 
-def word_features(
-    sessions: Sequence[Sequence[str]],
-    texts: Sequence[Sequence[str]],
-    table: Optional[NextQueries],
-) -> np.ndarray:
-    """Features of the candidates of each session, by name: see the end of `features.NAMES`.
+class CandidateWords:
+    """The words of the candidates of a batch, which has S sessions with C candidates in all.
 
-    `from_session` is the share of a candidate's words that are in the session, weighted by
-    rarity: `hotels` has a low weight, `reykjavik` a high one.
-
-    Returns:
-        (names, all candidates)
-    """
-    # Each word and text once, however many candidates and sessions have it.
-    weight_of: Once[str, float] = Once(table.word_weight if table is not None else _same_weight)
-
-    def read(text: str) -> _Text:
-        words = text.split()
-        distinct = frozenset(words)
-        weight = sum(map(weight_of.__getitem__, distinct))
-        return _Text(len(words), distinct, weight, _trigrams(text))
-
-    known: Once[str, _Text] = Once(read)
-    rows: List[Sequence[float]] = []
-    for session, of_session in zip(sessions, texts):
-        last_query = session[-1]
-        start, last_trigrams = last_query + " ", _trigrams(last_query)
-        last = frozenset(last_query.split())
-        earlier = frozenset(" ".join(session[:-1]).split()) - last
-        for text in of_session:
-            length, words, weight, trigrams = known[text]
-            kept, repeated = words & last, words & earlier
-            rows.append(
-                (
-                    length,
-                    len(kept),
-                    len(kept) / max(len(last), 1),  # 0 words without a session
-                    len(kept) / len(words),
-                    len(repeated),
-                    len(words) - len(kept) - len(repeated),
-                    2 * len(trigrams & last_trigrams) / (len(trigrams) + len(last_trigrams)),
-                    text.startswith(start),
-                    last_query.startswith(text + " "),
-                    sum(map(weight_of.__getitem__, kept | repeated)) / weight,
-                )
-            )
-    return np.array(rows, dtype=np.float32).T
-
-
-def agreement(texts: Sequence[Sequence[str]], weights: Sequence[np.ndarray]) -> np.ndarray:
-    """The overlap of words with all candidates of the same session, weighted by their probability.
-
-    A candidate that shares many words with other likely candidates may be partly right even if none
-    of them is right.
+    Words are numbered from 0 within the batch, up to V. Candidates have D words in all, each
+    counted once per candidate.
 
     Args:
-        weights: of the candidates of each session; their sum is 1
-    Returns:
-        (all candidates,)
+        texts: of the candidates of each session
+        table: for the weights of words; None if all have the same
     """
-    words_of: Once[str, FrozenSet[str]] = Once(lambda text: frozenset(text.split()))
-    return np.concatenate(
-        [
-            _agreement([words_of[text] for text in of_session], of_rows)
-            for of_session, of_rows in zip(texts, weights)
-        ]
-    )
+
+    def __init__(self, texts: Sequence[Sequence[str]], table: Optional[NextQueries]) -> None:
+        self.texts, self.numbers = texts, _Numbers()
+        self.read = Once(self._read)  # each text once, however many sessions have it
+        read = [self.read[text] for of_session in texts for text in of_session]
+        self.lengths = np.array([each.length for each in read])  # (C,)
+        self.distinct = np.array([len(each.numbers) for each in read])  # (C,)
+        self.words = np.array([number for each in read for number in each.numbers])  # (D,)
+        self.starts = np.cumsum(self.distinct) - self.distinct  # (C,) first word of each candidate
+        self.weights = np.array(
+            [1.0 if table is None else table.word_weight(word) for word in self.numbers]
+        )  # (V,)
+
+    def _read(self, text: str) -> _Text:
+        words = text.split()
+        return _Text(len(words), self.numbers.of(words), _trigrams(text))
+
+    def features(self, sessions: Sequence[Sequence[str]]) -> Iterator[np.ndarray]:
+        """(C,) for each name, in the order of `features.NAMES`.
+
+        `from_session` is the share of a candidate's words that are in the session, weighted by
+        rarity: `hotels` has a low weight, `reykjavik` a high one.
+        """
+        sizes = list(map(len, self.texts))
+        where = self._where(sessions, sizes)
+        kept = self._sums(where == _IN_LAST)
+        repeated = self._sums(where == _EARLIER)
+        of_last = [max(len({*session[-1].split()}), 1) for session in sessions]  # 0 words if empty
+        weights = self.weights[self.words]
+        shared = np.where(where != _ELSEWHERE, weights, 0)
+        yield self.lengths
+        yield kept
+        yield kept / np.repeat(of_last, sizes)
+        yield kept / self.distinct
+        yield repeated
+        yield self.distinct - kept - repeated
+        yield from self._compared([session[-1] for session in sessions])
+        yield self._sums(shared) / self._sums(weights)
+
+    def _where(self, sessions: Sequence[Sequence[str]], sizes: Sequence[int]) -> np.ndarray:
+        """(D,): where the session has each word"""
+        places = np.full((len(sessions), len(self.weights)), _ELSEWHERE)
+        for of_session, session in zip(places, sessions):
+            of_session[self.numbers.known(" ".join(session[:-1]).split())] = _EARLIER
+            of_session[self.numbers.known(session[-1].split())] = _IN_LAST
+        session_of = np.repeat(np.arange(len(sessions)), sizes)
+        return places[session_of.repeat(self.distinct), self.words]
+
+    def _compared(self, last_queries: Sequence[str]) -> np.ndarray:
+        """(3, C): shared trigrams, and whether one text starts with all words of the other"""
+        rows: List[Tuple[float, bool, bool]] = []
+        for last, texts in zip(last_queries, self.texts):
+            trigrams, start = _trigrams(last), last + " "
+            for text in texts:
+                own = self.read[text].trigrams
+                like = 2 * len(own & trigrams) / (len(own) + len(trigrams))
+                rows.append((like, text.startswith(start), last.startswith(text + " ")))
+        return np.array(rows, dtype=np.float32).T
+
+    def agreement(self, probabilities: np.ndarray) -> np.ndarray:
+        """(C,): the overlap of words with all candidates of the same session, weighted by their
+        probability (C,).
+
+        A candidate that shares many words with other likely candidates may be partly right even if
+        none of them is right.
+        """
+        found = np.empty(len(probabilities))
+        ends, end = np.cumsum(self.distinct).tolist(), 0
+        for texts in self.texts:
+            start, end = end, end + len(texts)
+            if start < end:
+                distinct = self.distinct[start:end]
+                words = self.words[self.starts[start] : ends[end - 1]]
+                has = np.zeros((len(texts), len(self.weights)), dtype=np.float32)
+                has[np.arange(len(texts)).repeat(distinct), words] = 1
+                overlap = 2 * (has @ has.T) / np.float32(distinct[:, None] + distinct)
+                found[start:end] = overlap @ probabilities[start:end]
+        return found
+
+    def _sums(self, values: np.ndarray) -> np.ndarray:
+        """(D,) -> (C,)"""
+        return np.add.reduceat(values, self.starts)
 
 
-def _agreement(words: Sequence[FrozenSet[str]], weights: np.ndarray) -> np.ndarray:
-    places: Dict[str, int] = {}
-    columns = [places.setdefault(word, len(places)) for of_text in words for word in of_text]
-    lengths = np.array(list(map(len, words)))
-    has = np.zeros((len(words), len(places)), dtype=np.float32)
-    has[np.arange(len(words)).repeat(lengths), columns] = 1
-    shared = has @ has.T
-    return (2 * shared / np.float32(lengths[:, None] + lengths)) @ weights
+class _Numbers(Dict[str, int]):
+    """The numbers of words, in the order in which they are first seen."""
 
+    def of(self, words: Sequence[str]) -> List[int]:
+        return [self.setdefault(word, len(self)) for word in dict.fromkeys(words)]
 
-def _same_weight(word: str) -> float:
-    return 1.0
+    def known(self, words: Sequence[str]) -> List[int]:
+        return [self[word] for word in words if word in self]
 
 
 def _trigrams(text: str) -> FrozenSet[Tuple[str, str, str]]:

@@ -7,7 +7,7 @@ import onnxruntime
 
 from .encoder import Encoded, for_heads
 from .model_files import Facts, Feed
-from .vocabulary import PAD, UNKNOWN
+from .vocabulary import END, PAD, UNKNOWN
 
 
 class Step(NamedTuple):
@@ -120,7 +120,9 @@ class Decoder:
     ) -> np.ndarray:
         """-> (B, N, M): scores of wanted columns, from generated and mixed scores"""
         found = np.where(wanted < self.facts.words, generated, -np.inf)
-        asked = (wanted != PAD).nonzero()
+        asked = ((wanted != PAD) & (wanted != END)).nonzero()
+        if not len(asked[0]):
+            return found
         which, slot = (wanted[asked][:, None] == columns[asked[0]]).nonzero()
         session, node, place = (axis[which] for axis in asked)
         found[session, node, place] = mixed[session, node, slot]
