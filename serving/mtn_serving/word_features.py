@@ -13,7 +13,7 @@ _ELSEWHERE, _IN_LAST, _EARLIER = range(3)  # where the session has a word
 class _Text(NamedTuple):
     length: int  # number of words
     numbers: List[int]  # of the distinct words
-    trigrams: FrozenSet[Tuple[str, str, str]]
+    trigrams: FrozenSet[str]
 
 
 class CandidateWords:
@@ -120,6 +120,7 @@ class _Numbers(Dict[str, int]):
         return [self[word] for word in words if word in self]
 
 
-def _trigrams(text: str) -> FrozenSet[Tuple[str, str, str]]:
+def _trigrams(text: str) -> FrozenSet[str]:
+    """As text: thousands of tuples would be a burden for the garbage collector."""
     padded = f"  {text} "
-    return frozenset(zip(padded, padded[1:], padded[2:]))
+    return frozenset(map("".join, zip(padded, padded[1:], padded[2:])))
