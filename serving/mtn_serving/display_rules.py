@@ -137,6 +137,10 @@ class Verdict(NamedTuple):
     composed: Optional[str] = None  # like `others`, but the rare words come first
 
 
+_NEITHER = _Kind(False, False)
+_ORDINARY = Verdict(_NEITHER)  # everybody may see it
+
+
 class _TypedByEnough(NamedTuple):
     """Whether enough people typed a word, or a pair of neighbouring words."""
 
@@ -193,7 +197,11 @@ class DisplayFilter:
         kept: List[Candidate] = []
         for candidate in candidates:
             text = candidate.text
-            reason = ABUSE if is_abuse else _reason(text, verdicts[text], own, is_explicit_session)
+            verdict = verdicts[text]
+            if verdict is _ORDINARY and not is_abuse:  # as most are
+                kept.append(candidate)
+                continue
+            reason = ABUSE if is_abuse else _reason(text, verdict, own, is_explicit_session)
             if reason is None:
                 kept.append(candidate)
             elif held_back is not None:
@@ -226,7 +234,9 @@ class DisplayFilter:
         if not self.rules.personal_data and self._has_personal_data(text, number):
             return Verdict(kind, others=PERSONAL_DATA)
         if number is not None:
-            return Verdict(kind, others=None if self._has_enough_people(number) else FEW_USERS)
+            if not self._has_enough_people(number):
+                return Verdict(kind, others=FEW_USERS)
+            return _ORDINARY if kind is _NEITHER else Verdict(kind)
         return self._verdict_on_composed(text, kind, enough)
 
     def _verdict_on_composed(self, text: str, kind: _Kind, enough: _TypedByEnough) -> Verdict:
@@ -271,7 +281,8 @@ class DisplayFilter:
         is_explicit = has_bundled_word
         if self._has_explicit_word is not None:
             is_explicit = self._has_explicit_word(normalised)
-        return _Kind(is_explicit, looks_for_abuse(normalised, has_bundled_word))
+        is_abuse = looks_for_abuse(normalised, has_bundled_word)
+        return _Kind(is_explicit, is_abuse) if is_explicit or is_abuse else _NEITHER
 
     def _has_personal_data(self, text: str, number: Optional[int]) -> bool:
         """Whether the text, or the form shown instead, has personal data."""

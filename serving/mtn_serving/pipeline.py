@@ -180,7 +180,8 @@ class Pipeline:
         text = self.display.form(suggestion.query)
         if text is None and not isinstance(session, str):
             text = decode_query(suggestion.query)
-        return suggestion if text is None else suggestion._replace(text=text)
+        is_same = text is None or text == suggestion.text
+        return suggestion if is_same else suggestion._replace(text=text)
 
     def sources_of(
         self, requests: Sequence[Request], shorter: Optional[Sources] = None

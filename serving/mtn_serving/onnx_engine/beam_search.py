@@ -5,7 +5,7 @@ is likelier than the finished ones to return (`mtn_fairseq.generation.ended_hypo
 Shapes: B sessions still in search, R hypotheses each, P nodes of their trees computed so far.
 """
 
-from typing import List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -30,6 +30,13 @@ class Hypothesis(NamedTuple):
         return self.log_probability / (len(self.columns) + 1)
 
 
+class Found(NamedTuple):
+    """The result for one session."""
+
+    best: List[Hypothesis]  # best first, as many as the beam is wide
+    known: Dict[Tuple[int, ...], float]  # log-probabilities of all that ended, by columns
+
+
 def search(
     decoder: Decoder,
     vocabulary: Vocabulary,
@@ -37,8 +44,8 @@ def search(
     beam: int,
     max_words: int,
     starts: Sequence[Start],
-) -> List[List[Hypothesis]]:
-    """The hypotheses of each session, best first.
+) -> List[Found]:
+    """The hypotheses of each session.
 
     Args:
         max_words: maximum number of words to add to a start
@@ -88,7 +95,7 @@ def search(
             encoded = encoded.only(unfinished)
             past = {name: array[unfinished] for name, array in past.items()}
         typed = typed and typed.only(unfinished, rows)
-    return found.ranked()
+    return list(map(Found, found.ranked(), found.known()))
 
 
 def _with_new_nodes(seen: np.ndarray) -> np.ndarray:
@@ -237,6 +244,15 @@ class _Ended:
     def least_needed(self, live: np.ndarray) -> np.ndarray:
         """(B,): less likely hypotheses are not needed"""
         return self.likeliest[live, 0]
+
+    def known(self) -> List[Dict[Tuple[int, ...], float]]:
+        found: List[Dict[Tuple[int, ...], float]] = [{} for _ in self.starts]
+        for live, words, likelihood in self.steps:
+            added = words[:, :, 1:].tolist()
+            for number, rows, scores in zip(live.tolist(), added, likelihood.tolist()):
+                start = self.starts[number].columns
+                found[number].update(zip([(*start, *row) for row in rows], scores))
+        return found
 
     def ranked(self) -> List[List[Hypothesis]]:
         found: List[List[Hypothesis]] = [[] for _ in self.starts]

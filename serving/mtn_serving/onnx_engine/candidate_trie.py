@@ -8,7 +8,6 @@ import numpy as np
 
 from ..engine import Scores
 from ..once import Once
-from .beam_search import Hypothesis
 from .decoder import Decoder
 from .encoder import Encoded, bias_of
 from .session_source import Source
@@ -74,10 +73,9 @@ def visible(parents: np.ndarray, depth: int) -> np.ndarray:
     return seen
 
 
-def known_of(hypotheses: Sequence[Hypothesis]) -> Known:
+def known_of(found: Known) -> Known:
     """Scores from a search. They have no floor, so scores near the floor are left out."""
-    likely = (each for each in hypotheses if each.log_probability > _FLOOR / 2)
-    return {each.columns: each.log_probability for each in likely}
+    return {columns: score for columns, score in found.items() if score > _FLOOR / 2}
 
 
 class _Text(NamedTuple):
