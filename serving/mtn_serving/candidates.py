@@ -22,6 +22,7 @@ FIELD_OF = {
     SESSION: "queries_ago",
 }
 
+
 class Candidate(NamedTuple):
     """One text and its places in the sources; None for sources that do not have it."""
 

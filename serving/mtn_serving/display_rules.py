@@ -134,7 +134,7 @@ class Verdict(NamedTuple):
     # What too few people typed, unless the person typed it.
     rare_words: FrozenSet[str] = frozenset()
     rare_pairs: FrozenSet[WordPair] = frozenset()
-    composed: Optional[str] = None  # like `others`, but the rare words come first
+    is_composed: bool = False  # whether nobody is known to have asked it
 
 
 _NEITHER = _Kind(False, False)
@@ -191,7 +191,7 @@ class DisplayFilter:
         """
         if verdicts is None:
             verdicts = self.verdicts()
-        kinds = [verdicts[query].kind for query in own.session]
+        kinds = [self._kind(normalise(query, AOL)) for query in own.session]
         is_explicit_session = any(kind.is_explicit for kind in kinds)
         is_abuse = any(kind.is_abuse for kind in kinds)
         kept: List[Candidate] = []
@@ -201,12 +201,32 @@ class DisplayFilter:
             if verdict is _ORDINARY and not is_abuse:  # as most are
                 kept.append(candidate)
                 continue
-            reason = ABUSE if is_abuse else _reason(text, verdict, own, is_explicit_session)
+            reason = ABUSE if is_abuse else self._reason(text, verdict, own, is_explicit_session)
             if reason is None:
                 kept.append(candidate)
             elif held_back is not None:
                 held_back[reason] += 1
         return kept
+
+    def _reason(
+        self, text: str, verdict: Verdict, own: OwnText, is_explicit_session: bool
+    ) -> Optional[str]:
+        """One of REASONS, or None if the text may be shown."""
+        if verdict.always is not None:
+            return verdict.always
+        if verdict.kind.is_explicit and not is_explicit_session:
+            return EXPLICIT
+        if text in own.queries:
+            return None
+        if verdict.others is not None:
+            return verdict.others
+        if verdict.rare_words and not verdict.rare_words <= own.words:
+            return FEW_USERS
+        if verdict.rare_pairs and not verdict.rare_pairs <= own.word_pairs:
+            return FEW_USERS
+        if verdict.is_composed and not self.rules.personal_data and self._has_personal_query(text):
+            return PERSONAL_DATA
+        return None
 
     def verdicts(self) -> Once[str, Verdict]:
         """The verdicts on the texts of one batch, each computed once."""
@@ -244,22 +264,15 @@ class DisplayFilter:
         table = self.table
         if table is None:
             return Verdict(kind)
-        is_personal = not self.rules.personal_data and self._has_personal_query(text)
-        composed = PERSONAL_DATA if is_personal else None
         if self.min_users == 0:
-            return Verdict(kind, composed=composed)
+            return Verdict(kind, is_composed=True)
         if table.was_left_out(text):
             return Verdict(kind, others=FEW_USERS)
         words = text.split()
+        rare_words = frozenset([word for word in words if not enough.words[word]])
         pairs = zip(words, words[1:])
-        return Verdict(
-            kind,
-            None,
-            None,
-            frozenset([word for word in words if not enough.words[word]]),
-            frozenset([pair for pair in pairs if not enough.pairs[pair]]),
-            composed,
-        )
+        rare_pairs = frozenset([pair for pair in pairs if not enough.pairs[pair]])
+        return Verdict(kind, None, None, rare_words, rare_pairs, True)
 
     def number_of_known(self, text: str) -> Optional[int]:
         """The number of a query of the table; None unless enough people asked it to reveal that."""
@@ -310,25 +323,6 @@ class DisplayFilter:
         if form is None or self.rules.personal_data or not has_personal_data(form):
             return form
         return None
-
-
-def _reason(
-    text: str, verdict: Verdict, own: OwnText, is_explicit_session: bool
-) -> Optional[str]:
-    """One of REASONS, or None if the text may be shown."""
-    if verdict.always is not None:
-        return verdict.always
-    if verdict.kind.is_explicit and not is_explicit_session:
-        return EXPLICIT
-    if text in own.queries:
-        return None
-    if verdict.others is not None:
-        return verdict.others
-    if verdict.rare_words and not verdict.rare_words <= own.words:
-        return FEW_USERS
-    if verdict.rare_pairs and not verdict.rare_pairs <= own.word_pairs:
-        return FEW_USERS
-    return verdict.composed
 
 
 def _min_users(asked_for: Optional[int], table: Optional[NextQueries]) -> int:

@@ -278,5 +278,5 @@ def _of_each(function: np.ufunc, values: np.ndarray, sizes: np.ndarray) -> np.nd
 
 def _split(rows: AnyRows, sizes: np.ndarray) -> List[AnyRows]:
     """The rows of each session."""
-    ends = np.cumsum(sizes).tolist()
+    ends: List[int] = np.cumsum(sizes).tolist()
     return [rows[start:end] for start, end in zip([0, *ends], ends)]

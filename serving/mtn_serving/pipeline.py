@@ -180,8 +180,9 @@ class Pipeline:
         text = self.display.form(suggestion.query)
         if text is None and not isinstance(session, str):
             text = decode_query(suggestion.query)
-        is_same = text is None or text == suggestion.text
-        return suggestion if is_same else suggestion._replace(text=text)
+        if text is None or text == suggestion.text:
+            return suggestion
+        return suggestion._replace(text=text)
 
     def sources_of(
         self, requests: Sequence[Request], shorter: Optional[Sources] = None

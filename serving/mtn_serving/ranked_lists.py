@@ -97,6 +97,7 @@ class RankedLists:
             raise self.damaged()
         items, counts = self.items[start:end], self.counts[start:end]
         # For short lists, the methods `min` and `max` cost more than all else here.
-        if end > start and (np.minimum.reduce(counts) == 0 or np.maximum.reduce(items) >= self.size):
+        least, largest = np.minimum.reduce, np.maximum.reduce
+        if end > start and (least(counts) == 0 or largest(items) >= self.size):
             raise self.damaged()
         return items, counts

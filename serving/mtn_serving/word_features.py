@@ -1,5 +1,6 @@
 """Features of the words of candidates: what they share with the session and with each other."""
 
+from functools import partial
 from typing import Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
@@ -29,7 +30,8 @@ class CandidateWords:
 
     def __init__(self, texts: Sequence[Sequence[str]], table: Optional[NextQueries]) -> None:
         self.texts, self.numbers = texts, _Numbers()
-        self.read = Once(self._read)  # each text once, however many sessions have it
+        # Each text once. A method of this object would keep both alive until they are collected.
+        self.read = Once(partial(_read, self.numbers))
         read = [self.read[text] for of_session in texts for text in of_session]
         self.lengths = np.array([each.length for each in read])  # (C,)
         self.distinct = np.array([len(each.numbers) for each in read])  # (C,)
@@ -38,10 +40,6 @@ class CandidateWords:
         self.weights = np.array(
             [1.0 if table is None else table.word_weight(word) for word in self.numbers]
         )  # (V,)
-
-    def _read(self, text: str) -> _Text:
-        words = text.split()
-        return _Text(len(words), self.numbers.of(words), _trigrams(text))
 
     def features(self, sessions: Sequence[Sequence[str]]) -> Iterator[np.ndarray]:
         """(C,) for each name, in the order of `features.NAMES`.
@@ -118,6 +116,11 @@ class _Numbers(Dict[str, int]):
 
     def known(self, words: Sequence[str]) -> List[int]:
         return [self[word] for word in words if word in self]
+
+
+def _read(numbers: _Numbers, text: str) -> _Text:
+    words = text.split()
+    return _Text(len(words), numbers.of(words), _trigrams(text))
 
 
 def _trigrams(text: str) -> FrozenSet[str]:

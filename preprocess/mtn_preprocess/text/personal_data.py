@@ -87,9 +87,10 @@ def has_personal_data(text: str) -> bool:
     text: a query as typed or as in prepared text
     """
     lower = text.lower()
-    if text.isascii() and text.replace(" ", "").isalpha():  # as most queries
-        if _HOSTS.isdisjoint(lower.split()):
-            return False
+    # Only letters: no address, number or URL, unless the words are those of one.
+    has_only_letters = text.isascii() and text.replace(" ", "").isalpha()
+    if has_only_letters and _HOSTS.isdisjoint(lower.split()):
+        return False
     words = _WORD.findall(lower)
     # Every suggestion is checked, and hardly any has such data: a quick look before each search.
     return (

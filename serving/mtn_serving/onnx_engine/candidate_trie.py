@@ -147,7 +147,7 @@ def score(
 def _read(vocabulary: Vocabulary, text: str) -> _Text:
     words = vocabulary.cut(text)
     columns = tuple(vocabulary.index.get(word, UNKNOWN) for word in words)
-    return _Text(words, columns, sum(word not in vocabulary.index for word in words))
+    return _Text(words, columns, columns.count(UNKNOWN))
 
 
 def _columns(text: _Text, source: Source, vocabulary: Vocabulary) -> Tuple[int, ...]:

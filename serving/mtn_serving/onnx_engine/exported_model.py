@@ -142,9 +142,7 @@ class ExportedModel:
         """Hypotheses as columns with log-probabilities, best first."""
         return [each.best for each in self._searched(sources, beam, starts)]
 
-    def _searched(
-        self, sources: Encoded, beam: int, starts: Sequence[Start] = ()
-    ) -> List[Found]:
+    def _searched(self, sources: Encoded, beam: int, starts: Sequence[Start] = ()) -> List[Found]:
         """The number of sessions per search is limited by memory.
 
         A typed prefix may need any word, so `starts` are continued without the shortlist.

@@ -74,7 +74,10 @@ def test_scores_of_all_ended_hypotheses_are_known(nodes):
     assert all(len(each.known) > len(each.best) for each in found)
     beams = [exported._shown(*each) for each in zip(found, sources.sources)]
     texts = [
-        [exported.vocabulary.text(source.words_of(columns, exported.vocabulary)) for columns in each]
+        [
+            exported.vocabulary.text(source.words_of(columns, exported.vocabulary))
+            for columns in each
+        ]
         for source, each in zip(sources.sources, (beam.known for beam in beams))
     ]
     nodes.clear()
