@@ -1,13 +1,11 @@
 """Log-probabilities of given queries: a trie per session computes each distinct prefix once."""
 
-from functools import partial
 from itertools import chain, islice
 from typing import Dict, Iterable, Iterator, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
 from ..engine import Scores
-from ..once import Once
 from .decoder import Decoder
 from .encoder import Encoded, bias_of
 from .session_source import Source
@@ -113,7 +111,7 @@ def score(
 
     A candidate too long for the model gets the lowest score: the floor for each token.
     """
-    read = Once(partial(_read, vocabulary))
+    read = {text: _read(text, vocabulary) for text in {*chain.from_iterable(candidates)}}
     texts = [[read[text] for text in of_session] for of_session in candidates]
     columns = [
         [_columns(each, source, vocabulary) for each in of_session]
@@ -144,7 +142,7 @@ def score(
     ]
 
 
-def _read(vocabulary: Vocabulary, text: str) -> _Text:
+def _read(text: str, vocabulary: Vocabulary) -> _Text:
     words = vocabulary.cut(text)
     columns = tuple(vocabulary.index.get(word, UNKNOWN) for word in words)
     return _Text(words, columns, columns.count(UNKNOWN))
