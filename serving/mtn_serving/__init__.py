@@ -23,6 +23,7 @@ completion             completes the query being typed, given the session so far
 display_rules          what may be shown, from any source
 abuse                  queries that are never shown or answered
 features               the features of a candidate
+word_features          those of its words
 feature_meanings       the features in words, for explanations
 ranker, fitting        rank candidates by probability, learned on validation text
 trees                  runs a ranker's trees without LightGBM
@@ -30,6 +31,7 @@ list_rules             which candidates belong in a list
 conditions             which parts a ranker was fitted with
 fingerprints           recognise texts by their hashes
 text_pool              many texts in two arrays
+once                   results that a batch computes once
 sorted_values          finds one value among many that are sorted
 most_frequent          the most frequent items of a range
 ranked_lists           many lists of numbers with their counts, in three arrays

@@ -1,6 +1,6 @@
 """Candidates for a session from every source, each text once."""
 
-from typing import Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from mtn_preprocess.text.typed_queries import in_lower_case
 
@@ -21,7 +21,6 @@ FIELD_OF = {
     EDITS: "edit",
     SESSION: "queries_ago",
 }
-_SOURCE_OF = {field: source for source, field in FIELD_OF.items()}
 
 
 class Candidate(NamedTuple):
@@ -34,6 +33,11 @@ class Candidate(NamedTuple):
     hypothesis: Optional[int] = None  # place in the beam, from 0
     edit: Optional[int] = None  # index in edits.KINDS
     queries_ago: Optional[int] = None  # 2 for the query before the last
+
+
+_Found = Dict[str, List[Any]]  # by text: the fields of its candidate
+_NO_PLACES = [None] * len(FIELD_OF)
+_COLUMN_OF = {source: Candidate._fields.index(field) for source, field in FIELD_OF.items()}
 
 
 def gather(
@@ -54,19 +58,19 @@ def gather(
         past: of this person; None for a stranger
         max_counted: maximum number of candidates from the counts
     """
-    found: Dict[str, Dict[str, int]] = {}
+    found: _Found = {}
     if HISTORY in sources and past is not None:
-        _add(found, "own", own_queries(past))
+        _add(found, HISTORY, own_queries(past))
     if COUNTS in sources and table is not None:
-        _add(found, "counted", [text for text, _ in table.suggest(session, max_counted)])
+        _add(found, COUNTS, [text for text, _ in table.suggest(session, max_counted)])
     if BEAM in sources:
-        _add(found, "hypothesis", [text for text in beam if not _is_broken(text, session, table)])
+        _add(found, BEAM, [text for text in beam if not _is_broken(text, session, table)])
     if EDITS in sources and table is not None:
         for text, kind in edits(session, table):
             if not _is_broken(text, session, table):
-                _put(found, text, "edit", KINDS.index(kind))
+                _put(found, text, EDITS, KINDS.index(kind))
     if SESSION in sources:
-        _add(found, "queries_ago", session[::-1], start=1)
+        _add(found, SESSION, session[::-1], start=1)
     # The last query is never the next one: the preparation merges successive equal queries.
     found.pop(in_lower_case(session[-1]), None)
     if table is not None:
@@ -75,10 +79,9 @@ def gather(
     ago = {
         in_lower_case(query): place for place, query in reversed(list(enumerate(session[::-1], 1)))
     }
-    return [
-        Candidate(text, _SOURCE_OF[next(iter(places))], **{**places, "queries_ago": ago.get(text)})
-        for text, places in found.items()
-    ]
+    for text, fields in found.items():
+        fields[_COLUMN_OF[SESSION]] = ago.get(text)
+    return list(map(Candidate._make, found.values()))
 
 
 def _is_broken(text: str, session: Sequence[str], table: Optional[NextQueries]) -> bool:
@@ -106,14 +109,17 @@ def _is_fragment(words: Sequence[str], table: Optional[NextQueries]) -> bool:
     return words[0] in table.seldom_first or words[-1] in table.seldom_last
 
 
-def _add(
-    found: Dict[str, Dict[str, int]], field: str, texts: Sequence[str], start: int = 0
-) -> None:
+def _add(found: _Found, source: str, texts: Sequence[str], start: int = 0) -> None:
     for place, text in enumerate(texts, start):
-        _put(found, text, field, place)
+        _put(found, text, source, place)
 
 
-def _put(found: Dict[str, Dict[str, int]], text: str, field: str, place: int) -> None:
+def _put(found: _Found, text: str, source: str, place: int) -> None:
     text = in_lower_case(text)
-    if text:
-        found.setdefault(text, {}).setdefault(field, place)
+    if not text:
+        return
+    fields = found.get(text)
+    if fields is None:
+        fields = found[text] = [text, source, *_NO_PLACES]
+    if fields[_COLUMN_OF[source]] is None:
+        fields[_COLUMN_OF[source]] = place

@@ -12,8 +12,21 @@
 The person's own text is exempt from the rules on few users and personal data: nobody else sees it.
 """
 
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Callable, Counter, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import (
+    Callable,
+    Counter,
+    FrozenSet,
+    Iterable,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    Union,
+)
 
 from mtn_preprocess.errors import InputError
 from mtn_preprocess.text.block_lists import block_list, read_block_list
@@ -24,6 +37,7 @@ from mtn_preprocess.text.typed_queries import EMAIL, NUMBER, in_lower_case, norm
 from .abuse import looks_for_abuse
 from .candidates import Candidate
 from .next_queries import NextQueries
+from .once import Once
 
 MIN_USERS = 2  # the default if users are known
 ALLOW = "allow"
@@ -39,6 +53,8 @@ FEW_USERS, BLOCK_LIST, EXPLICIT, ABUSE, PERSONAL_DATA, MASK = REASONS = (
 )
 _MASKS = frozenset((EMAIL, NUMBER))
 MAX_WORDS_OF_PART = 12  # of a query that is looked for within composed text
+
+WordPair = Tuple[str, str]  # neighbouring words
 
 
 class DisplayRules(NamedTuple):
@@ -93,14 +109,43 @@ class OwnText:
     def __init__(self, session: Sequence[str], history: Iterable[str] = ()) -> None:
         self.session = session
         self.queries = {in_lower_case(query) for query in (*session, *history)}
+
+    @cached_property
+    def words(self) -> Set[str]:
+        return {word for query in self.queries for word in query.split()}
+
+    @cached_property
+    def word_pairs(self) -> Set[WordPair]:
         typed = [query.split() for query in self.queries]
-        self.words = {word for words in typed for word in words}
-        self.word_pairs = {pair for words in typed for pair in zip(words, words[1:])}
+        return {pair for words in typed for pair in zip(words, words[1:])}
 
 
 class _Kind(NamedTuple):
     is_explicit: bool  # by the rules in use
     is_abuse: bool  # by the bundled list, whatever the rules
+
+
+class Verdict(NamedTuple):
+    """What the rules say about one text, whoever asks. The reasons are among REASONS."""
+
+    kind: _Kind
+    always: Optional[str] = None  # why nobody may see it
+    others: Optional[str] = None  # why only people who asked it may see it
+    # What too few people typed, unless the person typed it.
+    rare_words: FrozenSet[str] = frozenset()
+    rare_pairs: FrozenSet[WordPair] = frozenset()
+    is_composed: bool = False  # whether nobody is known to have asked it
+
+
+_NEITHER = _Kind(False, False)
+_ORDINARY = Verdict(_NEITHER)  # everybody may see it
+
+
+class _TypedByEnough(NamedTuple):
+    """Whether enough people typed a word, or a pair of neighbouring words."""
+
+    words: Once[str, bool]
+    pairs: Once[WordPair, bool]
 
 
 class DisplayFilter:
@@ -136,55 +181,111 @@ class DisplayFilter:
         candidates: Sequence[Candidate],
         own: OwnText,
         held_back: Optional[Counter[str]] = None,
+        verdicts: Optional[Once[str, Verdict]] = None,
     ) -> List[Candidate]:
         """The candidates that may be shown, in the given order.
 
         Args:
             held_back: counter for the candidates held back, by REASONS
+            verdicts: of the batch, from `verdicts`
         """
-        typed = [normalise(query, AOL) for query in own.session]
-        kinds = list(map(self._kind, typed))
+        if verdicts is None:
+            verdicts = self.verdicts()
+        kinds = [self._kind(normalise(query, AOL)) for query in own.session]
         is_explicit_session = any(kind.is_explicit for kind in kinds)
         is_abuse = any(kind.is_abuse for kind in kinds)
         kept: List[Candidate] = []
         for candidate in candidates:
-            reason = ABUSE if is_abuse else self._reason(candidate.text, own, is_explicit_session)
+            text = candidate.text
+            verdict = verdicts[text]
+            if verdict is _ORDINARY and not is_abuse:  # as most are
+                kept.append(candidate)
+                continue
+            reason = ABUSE if is_abuse else self._reason(text, verdict, own, is_explicit_session)
             if reason is None:
                 kept.append(candidate)
             elif held_back is not None:
                 held_back[reason] += 1
         return kept
 
-    def _reason(self, text: str, own: OwnText, is_explicit_session: bool) -> Optional[str]:
+    def _reason(
+        self, text: str, verdict: Verdict, own: OwnText, is_explicit_session: bool
+    ) -> Optional[str]:
         """One of REASONS, or None if the text may be shown."""
-        kind = self._kind(normalise(text, AOL))
-        if kind.is_abuse:
-            return ABUSE
-        if not _MASKS.isdisjoint(text.split()):
-            return MASK
-        if self._is_blocked(text):
-            return BLOCK_LIST
-        if kind.is_explicit and not is_explicit_session:
+        if verdict.always is not None:
+            return verdict.always
+        if verdict.kind.is_explicit and not is_explicit_session:
             return EXPLICIT
         if text in own.queries:
             return None
-        number = None if self.table is None else self.table.queries.find(text)
-        if not self.rules.personal_data and self._has_personal_data(text, number):
-            return PERSONAL_DATA
-        if not self._asked_by_enough(text, number, own):
+        if verdict.others is not None:
+            return verdict.others
+        if verdict.rare_words and not verdict.rare_words <= own.words:
             return FEW_USERS
-        if not self.rules.personal_data and number is None and self._has_personal_query(text):
+        if verdict.rare_pairs and not verdict.rare_pairs <= own.word_pairs:
+            return FEW_USERS
+        if verdict.is_composed and not self.rules.personal_data and self._has_personal_query(text):
             return PERSONAL_DATA
         return None
+
+    def verdicts(self) -> Once[str, Verdict]:
+        """The verdicts on the texts of one batch, each computed once."""
+        return Once(partial(self._verdict, self._typed_by_enough()))
+
+    def _typed_by_enough(self) -> _TypedByEnough:
+        """Edits of one query share most words and pairs."""
+        table, least = self.table, self.min_users
+        if table is None:
+            return _TypedByEnough(Once(lambda word: True), Once(lambda pair: True))
+        return _TypedByEnough(
+            Once(lambda word: table.knows_word(word, least)),
+            Once(lambda pair: table.knows_word_pair(*pair, least)),
+        )
+
+    def _verdict(self, enough: _TypedByEnough, text: str) -> Verdict:
+        kind = self._kind(normalise(text, AOL))
+        if kind.is_abuse:
+            return Verdict(kind, always=ABUSE)
+        if not _MASKS.isdisjoint(text.split()):
+            return Verdict(kind, always=MASK)
+        if self._is_blocked(text):
+            return Verdict(kind, always=BLOCK_LIST)
+        number = None if self.table is None else self.table.queries.find(text)
+        if not self.rules.personal_data and self._has_personal_data(text, number):
+            return Verdict(kind, others=PERSONAL_DATA)
+        if number is not None:
+            if not self._has_enough_people(number):
+                return Verdict(kind, others=FEW_USERS)
+            return _ORDINARY if kind is _NEITHER else Verdict(kind)
+        return self._verdict_on_composed(text, kind, enough)
+
+    def _verdict_on_composed(self, text: str, kind: _Kind, enough: _TypedByEnough) -> Verdict:
+        """The verdict on text that nobody is known to have asked."""
+        table = self.table
+        if table is None:
+            return Verdict(kind)
+        if self.min_users == 0:
+            return Verdict(kind, is_composed=True)
+        if table.was_left_out(text):
+            return Verdict(kind, others=FEW_USERS)
+        words = text.split()
+        rare_words = frozenset([word for word in words if not enough.words[word]])
+        pairs = zip(words, words[1:])
+        rare_pairs = frozenset([pair for pair in pairs if not enough.pairs[pair]])
+        return Verdict(kind, None, None, rare_words, rare_pairs, True)
 
     def number_of_known(self, text: str) -> Optional[int]:
         """The number of a query of the table; None unless enough people asked it to reveal that."""
         number = None if self.table is None else self.table.queries.find(text)
         if self.table is None or number is None:
             return None
-        return number if self._has_enough_people(self.table, number) else None
+        return number if self._has_enough_people(number) else None
 
-    def _has_enough_people(self, table: NextQueries, number: int) -> bool:
+    def _has_enough_people(self, number: int) -> bool:
+        """Args: number: of a query in the table"""
+        table = self.table
+        if table is None or self.min_users == 0:
+            return True
         people = table.users_of(number) if table.has_users else int(table.asked[number])
         return max(people, 1) >= self.min_users  # somebody did ask it
 
@@ -193,7 +294,8 @@ class DisplayFilter:
         is_explicit = has_bundled_word
         if self._has_explicit_word is not None:
             is_explicit = self._has_explicit_word(normalised)
-        return _Kind(is_explicit, looks_for_abuse(normalised, has_bundled_word))
+        is_abuse = looks_for_abuse(normalised, has_bundled_word)
+        return _Kind(is_explicit, is_abuse) if is_explicit or is_abuse else _NEITHER
 
     def _has_personal_data(self, text: str, number: Optional[int]) -> bool:
         """Whether the text, or the form shown instead, has personal data."""
@@ -221,21 +323,6 @@ class DisplayFilter:
         if form is None or self.rules.personal_data or not has_personal_data(form):
             return form
         return None
-
-    def _asked_by_enough(self, text: str, number: Optional[int], own: OwnText) -> bool:
-        """Args: number: of the text in the table; None if it is not there"""
-        table, least = self.table, self.min_users
-        if table is None or least == 0:
-            return True
-        if number is not None:
-            return self._has_enough_people(table, number)
-        if table.was_left_out(text):
-            return False
-        words = text.split()
-        return all(word in own.words or table.knows_word(word, least) for word in words) and all(
-            pair in own.word_pairs or table.knows_word_pair(*pair, least)
-            for pair in zip(words, words[1:])
-        )
 
 
 def _min_users(asked_for: Optional[int], table: Optional[NextQueries]) -> int:

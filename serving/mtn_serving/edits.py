@@ -13,7 +13,7 @@ Queries and changes of other people come from the table, so enough people asked 
 deterministic, and the number of each kind is bounded.
 """
 
-from itertools import chain
+from itertools import chain, islice
 from typing import Dict, Iterator, List, NamedTuple, Sequence
 
 import numpy as np
@@ -109,8 +109,8 @@ def _similar_queries(session: Sequence[str], table: NextQueries) -> Iterator[str
         if len(query.split()) > MAX_WORDS:
             continue
         numbers = chain([] if ago else _longer_queries(query, table), _with_rare_words(new, table))
-        unseen = [number for number in dict.fromkeys(numbers) if number not in found]
-        for number in unseen[: MAX_SIMILAR_TO_EARLIER if ago else MAX_SIMILAR]:
+        unseen = (number for number in numbers if number not in found)
+        for number in islice(unseen, MAX_SIMILAR_TO_EARLIER if ago else MAX_SIMILAR):
             found.add(number)
             yield table.queries[number]
 
@@ -127,5 +127,5 @@ def _with_rare_words(words: Sequence[str], table: NextQueries) -> Iterator[int]:
     places = [table.words.find(word) for word in words]
     lists = [table.queries_of_word[place] for place in places if place is not None]
     # Of words with truncated lists, the word whose last query is less frequent is rarer.
-    rare_first = sorted(lists, key=lambda each: (len(each[0]), each[1].tolist()[-1:]))
+    rare_first = sorted(lists, key=lambda each: (len(each[0]), each[1][-1:].tolist()))
     return chain.from_iterable(items.tolist() for items, _ in rare_first)

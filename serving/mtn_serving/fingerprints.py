@@ -18,7 +18,7 @@ def is_among(text: str, prints: np.ndarray) -> bool:
     """Args:
     prints: from `fingerprints`
     """
-    return place_of(prints, int.from_bytes(_digest(text), "little")) is not None
+    return len(prints) > 0 and place_of(prints, int.from_bytes(_digest(text), "little")) is not None
 
 
 def _digest(text: str) -> bytes:

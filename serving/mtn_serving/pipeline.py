@@ -17,7 +17,7 @@ from .conditions import conditions_of
 from .display_rules import DEFAULT as DEFAULT_RULES
 from .display_rules import DisplayFilter, DisplayRules
 from .engine import Engine, HistorySize, Hypotheses, Scores, Sources
-from .features import features
+from .features import Known, features_of_batch
 from .history import Past, past_of
 from .next_queries import NextQueries
 from .ranker import Ranker
@@ -170,12 +170,9 @@ class Pipeline:
         if self.trained is not None and sources is not None:
             texts = [[each.text for each in candidates] for candidates in gathered]
             scores = self.trained.scores(sources, texts, beams)
-        return [
-            Described(
-                candidates, features(request.session, candidates, self.table, of_session, past)
-            )
-            for request, candidates, of_session, past in zip(requests, gathered, scores, pasts)
-        ]
+        sessions = [request.session for request in requests]
+        batch = list(map(Known, sessions, gathered, scores, pasts))
+        return list(map(Described, gathered, features_of_batch(batch, self.table)))
 
     def shown(self, suggestion: Suggestion, session: Session) -> Suggestion:
         """The suggestion as people typed it, if known; otherwise unescaped, unless the session is a
@@ -183,7 +180,9 @@ class Pipeline:
         text = self.display.form(suggestion.query)
         if text is None and not isinstance(session, str):
             text = decode_query(suggestion.query)
-        return suggestion if text is None else suggestion._replace(text=text)
+        if text is None or text == suggestion.text:
+            return suggestion
+        return suggestion._replace(text=text)
 
     def sources_of(
         self, requests: Sequence[Request], shorter: Optional[Sources] = None
@@ -217,7 +216,7 @@ class Pipeline:
     ) -> List[List[Candidate]]:
         """The candidates that may be shown."""
         found = []
-        parts = self.table, self.sources, self.display
+        parts = self.table, self.sources, self.display, self.display.verdicts()
         for request, past, beam in zip(requests, pasts, beams):
             gathered = gather_shown(request, past, beam.texts, *parts)
             found.append(gathered.shown)

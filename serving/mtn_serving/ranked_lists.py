@@ -96,6 +96,8 @@ class RankedLists:
         if not start <= end <= len(self.items):
             raise self.damaged()
         items, counts = self.items[start:end], self.counts[start:end]
-        if end > start and (counts.min() == 0 or items.max() >= self.size):
+        # For short lists, the methods `min` and `max` cost more than all else here.
+        least, largest = np.minimum.reduce, np.maximum.reduce
+        if end > start and (least(counts) == 0 or largest(items) >= self.size):
             raise self.damaged()
         return items, counts

@@ -74,19 +74,14 @@ class TextPool(Sequence[str]):
             return [self[i] for i in range(*index.indices(len(self)))]
         if not 0 <= index < len(self._ends):
             raise IndexError(index)
-        try:
-            return self._encoded(index).decode("utf-8")
-        except UnicodeDecodeError:
-            raise self.damaged() from None
+        is_small = len(self._ends) < _MAX_DECODED
+        return self._decoded[0][index] if is_small else self._text(index)
 
     def find(self, text: str) -> Optional[int]:
         """The position of a text, or None."""
-        decoded, step = self._decoded
-        place = bisect_left(decoded, text)
-        if place < len(decoded) and decoded[place] == text:
-            return place * step
-        if step == 1:
-            return None
+        place = self._place_of_decoded.get(text)
+        if place is not None or self._decoded[1] == 1:
+            return place
         wanted = _utf8(text)
         place = self._first_not_below(text, wanted)
         return place if place < len(self._ends) and self._encoded(place) == wanted else None
@@ -114,6 +109,12 @@ class TextPool(Sequence[str]):
                 high = middle
         return low
 
+    def _text(self, index: int) -> str:
+        try:
+            return self._encoded(index).decode("utf-8")
+        except UnicodeDecodeError:
+            raise self.damaged() from None
+
     def _encoded(self, index: int) -> bytes:
         start, end = self._ends[index - 1] if index else 0, self._ends[index]
         if not start <= end <= len(self._letters):
@@ -124,7 +125,12 @@ class TextPool(Sequence[str]):
     def _decoded(self) -> Tuple[List[str], int]:
         """Every n-th text, and n."""
         step = 1 + len(self._ends) // _MAX_DECODED
-        return self[::step], step
+        return [self._text(index) for index in range(0, len(self._ends), step)], step
+
+    @cached_property
+    def _place_of_decoded(self) -> Dict[str, int]:
+        decoded, step = self._decoded
+        return {text: place * step for place, text in enumerate(decoded)}
 
 
 def _utf8(text: str) -> bytes:

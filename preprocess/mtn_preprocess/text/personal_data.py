@@ -78,6 +78,7 @@ _FIRST_WORDS = (
 _PROFILE_HOSTS = frozenset(
     ("myspace", "facebook", "twitter", "linkedin", "flickr", "xanga", "livejournal", "instagram")
 )
+_HOSTS = _FIRST_WORDS | _PROFILE_HOSTS
 _URL_STARTS = frozenset(("www", "http", "https"))
 
 
@@ -86,6 +87,10 @@ def has_personal_data(text: str) -> bool:
     text: a query as typed or as in prepared text
     """
     lower = text.lower()
+    # Only letters: no address, number or URL, unless the words are those of one.
+    has_only_letters = text.isascii() and text.replace(" ", "").isalpha()
+    if has_only_letters and _HOSTS.isdisjoint(lower.split()):
+        return False
     words = _WORD.findall(lower)
     # Every suggestion is checked, and hardly any has such data: a quick look before each search.
     return (

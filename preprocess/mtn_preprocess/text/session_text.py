@@ -82,7 +82,8 @@ def encode_query(text: str) -> str:
 
 def decode_query(line: str) -> str:
     """The typed text of a query's line."""
-    return " ".join(unescape(word) for word in line.split())
+    words = line.split()
+    return " ".join(map(unescape, words) if "\\" in line else words)
 
 
 def join_units(units: Iterable[str], level: int) -> str:

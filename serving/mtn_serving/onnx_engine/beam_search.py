@@ -5,7 +5,8 @@ is likelier than the finished ones to return (`mtn_fairseq.generation.ended_hypo
 Shapes: B sessions still in search, R hypotheses each, P nodes of their trees computed so far.
 """
 
-from typing import List, NamedTuple, Optional, Sequence, Tuple
+from operator import itemgetter
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from .vocabulary import END, PAD, Vocabulary
 
 _EXTRA_WORDS = 3  # extra words per node, because </s>, <pad> and <unk> may be among the best
 _IS_WORD = np.array([True, False, False, False, True])  # by index; the last for all larger ones
+_IMPOSSIBLE = float("-inf")
 _MAX_FULL_SORT = 256  # up to this many scores, a full sort is faster than a partial one
 
 
@@ -30,6 +32,13 @@ class Hypothesis(NamedTuple):
         return self.log_probability / (len(self.columns) + 1)
 
 
+class Found(NamedTuple):
+    """The result for one session."""
+
+    best: List[Hypothesis]  # best first, as many as the beam is wide
+    known: Dict[Tuple[int, ...], float]  # log-probabilities of all that ended, by columns
+
+
 def search(
     decoder: Decoder,
     vocabulary: Vocabulary,
@@ -37,14 +46,14 @@ def search(
     beam: int,
     max_words: int,
     starts: Sequence[Start],
-) -> List[List[Hypothesis]]:
-    """The hypotheses of each session, best first.
+) -> List[Found]:
+    """The hypotheses of each session.
 
     Args:
         max_words: maximum number of words to add to a start
         starts: the start of the hypotheses of each session; at least one word is added
     """
-    found = _Ended(starts, beam)
+    ended = _Ended(starts, beam)
     live = np.arange(len(starts))  # (B,) numbers of the sessions in search
     past, seen, so_far = _read_given_words(decoder, encoded, starts)
     words = np.array([[(END, *start.columns)[-1:]] for start in starts])  # (B, R, words added + 1)
@@ -57,11 +66,11 @@ def search(
         if typed is not None:
             wanted = np.concatenate([wanted, typed.columns()], 2)
         step = decoder.step(
-            encoded, words[:, :, -1], given + added, bias, past, 2 * beam + _EXTRA_WORDS, wanted
+            encoded, words[:, :, -1], given + added, bias, past, beam + _EXTRA_WORDS, wanted
         )
         if added:
-            ended = so_far + step.wanted[:, :, 0]
-            found.add(live, words, ended if typed is None else typed.only_complete(ended))
+            scores = so_far + step.wanted[:, :, 0]
+            ended.add(live, words, scores if typed is None else typed.only_complete(scores))
         if added == max_words:
             break
 
@@ -74,17 +83,21 @@ def search(
         seen, words = _rows(bias, row), np.concatenate([_rows(words, row), word[:, :, None]], 2)
         past, typed = step.past, typed and typed.after(row % shape[1], word)
 
-        unfinished = np.flatnonzero(so_far[:, 0] > found.least_needed(live))
-        if not len(unfinished):
+        # Each session's hypotheses are sorted, so those that are still needed come first.
+        needed = (so_far > ended.least_needed(live)[:, None]).sum(1)  # (B,)
+        rows = int(needed.max())
+        if not rows:
             break
+        seen, words, so_far = seen[:, :rows], words[:, :rows], so_far[:, :rows]
+        unfinished = np.flatnonzero(needed)
         if len(unfinished) < len(live):
             live, given, seen, words, so_far = (
                 part[unfinished] for part in (live, given, seen, words, so_far)
             )
             encoded = encoded.only(unfinished)
             past = {name: array[unfinished] for name, array in past.items()}
-            typed = typed and typed.only(unfinished)
-    return found.ranked()
+        typed = typed and typed.only(unfinished, rows)
+    return ended.found()
 
 
 def _with_new_nodes(seen: np.ndarray) -> np.ndarray:
@@ -194,8 +207,11 @@ class _Typed(NamedTuple):
             dtype=np.int64,
         )
 
-    def only(self, kept: np.ndarray) -> "_Typed":
-        return _Typed([self.rests[each] for each in kept], [self.follow[each] for each in kept])
+    def only(self, kept: np.ndarray, rows: int) -> "_Typed":
+        """Some of the sessions, with the first rows of each."""
+        return _Typed(
+            [self.rests[each][:rows] for each in kept], [self.follow[each] for each in kept]
+        )
 
     def after(self, row: np.ndarray, word: np.ndarray) -> Optional["_Typed"]:
         """The rests after each hypothesis continued a row (B, beam) by a word; None if none is
@@ -231,18 +247,19 @@ class _Ended:
         """(B,): less likely hypotheses are not needed"""
         return self.likeliest[live, 0]
 
-    def ranked(self) -> List[List[Hypothesis]]:
-        found: List[List[Hypothesis]] = [[] for _ in self.starts]
+    def found(self) -> List[Found]:
+        known: List[Dict[Tuple[int, ...], float]] = [{} for _ in self.starts]
         for live, words, likelihood in self.steps:
-            wanted = (likelihood >= self.least_needed(live)[:, None]) & (likelihood > -np.inf)
-            for place, row in zip(*(each.tolist() for each in wanted.nonzero())):
-                number = live[place]
-                columns = (*self.starts[number].columns, *words[place, row, 1:].tolist())
-                found[number].append(Hypothesis(columns, float(likelihood[place, row])))
-        return [
-            sorted(
-                sorted(each, key=lambda one: -one.log_probability)[: self.beam],
-                key=lambda one: -one.score,
-            )
-            for each in found
-        ]
+            added = words[:, :, 1:].tolist()
+            for number, rows, scores in zip(live.tolist(), added, likelihood.tolist()):
+                start = self.starts[number].columns
+                known[number].update(
+                    ((*start, *row), score)
+                    for row, score in zip(rows, scores)
+                    if score > _IMPOSSIBLE  # of rows without words to continue with, too
+                )
+        return [Found(self._best(each), each) for each in known]
+
+    def _best(self, known: Dict[Tuple[int, ...], float]) -> List[Hypothesis]:
+        likeliest = sorted(known.items(), key=itemgetter(1), reverse=True)[: self.beam]
+        return sorted((Hypothesis(*each) for each in likeliest), key=lambda each: -each.score)

@@ -1,14 +1,15 @@
 """Log-probabilities of given queries: a trie per session computes each distinct prefix once."""
 
-from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple
+from itertools import chain, islice
+from typing import Dict, Iterable, Iterator, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
 from ..engine import Scores
-from .beam_search import Hypothesis
 from .decoder import Decoder
 from .encoder import Encoded, bias_of
-from .vocabulary import END, PAD, Vocabulary
+from .session_source import Source
+from .vocabulary import END, PAD, UNKNOWN, Vocabulary
 
 _FLOOR = -60.0  # minimum log-probability of unknown words, as in the plugin
 _MAX_PADDING = 1.5  # times the size of the smallest trie of a step
@@ -18,48 +19,69 @@ Known = Dict[Tuple[int, ...], float]  # log-probabilities of texts, by columns
 
 
 class Trie:
-    """The distinct prefixes of queries. A node is a prefix; its children are the next tokens."""
+    """The distinct prefixes of queries. A node is a prefix; an edge is a token that follows it."""
 
     def __init__(self) -> None:
         self.columns = [END]  # the last token of each prefix; END for the root
-        self.parents = [-1]
+        self.parents = [0]  # the root is its own parent
         self.depths = [0]
-        self.children: List[Dict[int, int]] = [{}]  # column -> index among the wanted columns
-        self._nodes: Dict[Tuple[int, int], int] = {}
+        self.edges: List[Dict[int, int]] = [{}]  # of each node: token -> edge
+        # Of each edge: its node, its place among the edges of the node, and its token.
+        self.nodes: List[int] = []
+        self.places: List[int] = []
+        self.tokens: List[int] = []
+        self._behind: List[int] = []  # the node that an edge leads to; 0 for END
 
-    def add(self, columns: Sequence[int]) -> Tuple[List[int], List[int]]:
-        """-> (the node before each token, the token's index among the wanted columns there)"""
-        nodes, places, node = [], [], 0
+    def add(self, columns: Sequence[int]) -> List[int]:
+        """-> the edges of a query"""
+        path, node = [], 0
         for column in columns:
-            of_node = self.children[node]
-            nodes.append(node)
-            places.append(of_node.setdefault(column, len(of_node)))
-            if column != END:
-                node = self._node_after(node, column)
-        return nodes, places
+            edge = self.edges[node].get(column)
+            if edge is None:
+                edge = self._new_edge(node, column)
+            path.append(edge)
+            node = self._behind[edge]
+        return path
 
-    def _node_after(self, node: int, column: int) -> int:
-        found = self._nodes.setdefault((node, column), len(self.columns))
-        if found == len(self.columns):
-            self.columns.append(column)
-            self.parents.append(node)
-            self.depths.append(self.depths[node] + 1)
-            self.children.append({})
-        return found
+    def _new_edge(self, node: int, column: int) -> int:
+        edge, of_node = len(self.nodes), self.edges[node]
+        self.nodes.append(node)
+        self.places.append(len(of_node))
+        self.tokens.append(column)
+        of_node[column] = edge
+        if column == END:
+            self._behind.append(0)
+            return edge
+        self._behind.append(len(self.columns))
+        self.columns.append(column)
+        self.parents.append(node)
+        self.depths.append(self.depths[node] + 1)
+        self.edges.append({})
+        return edge
 
-    def visible(self, size: int) -> np.ndarray:
-        """-> (size, size): each node sees its ancestors and itself"""
-        seen = np.eye(size, dtype=bool)
-        for node, parent in enumerate(self.parents):
-            if parent >= 0:
-                seen[node] |= seen[parent]
-        return seen
+
+def visible(parents: np.ndarray, depth: int) -> np.ndarray:
+    """(B, N) -> (B, N, N): each node sees its ancestors, up to `depth`, and itself"""
+    tries, size = parents.shape
+    seen = np.zeros((tries, size, size), dtype=bool)
+    above = np.arange(size)[None].repeat(tries, 0)
+    for _ in range(depth + 1):
+        np.put_along_axis(seen, above[:, :, None], True, 2)
+        above = np.take_along_axis(parents, above, 1)
+    return seen
 
 
-def known_of(hypotheses: Sequence[Hypothesis]) -> Known:
+def known_of(found: Known) -> Known:
     """Scores from a search. They have no floor, so scores near the floor are left out."""
-    likely = (each for each in hypotheses if each.log_probability > _FLOOR / 2)
-    return {each.columns: each.log_probability for each in likely}
+    return {columns: score for columns, score in found.items() if score > _FLOOR / 2}
+
+
+class _Text(NamedTuple):
+    """A candidate in words or pieces."""
+
+    words: List[str]
+    columns: Tuple[int, ...]  # UNKNOWN for words that are not in the dictionary
+    unknown: int  # number of these words
 
 
 class _Job(NamedTuple):
@@ -67,7 +89,7 @@ class _Job(NamedTuple):
 
     session: int
     trie: Trie
-    paths: List[Tuple[List[int], List[int]]]  # of the candidates, see `Trie.add`
+    paths: List[List[int]]  # of the candidates, see `Trie.add`
     scores: List[float]  # of the candidates, once they are computed
 
     @property
@@ -89,10 +111,11 @@ def score(
 
     A candidate too long for the model gets the lowest score: the floor for each token.
     """
-    words = [[vocabulary.cut(text) for text in texts] for texts in candidates]
+    read = {text: _read(text, vocabulary) for text in {*chain.from_iterable(candidates)}}
+    texts = [[read[text] for text in of_session] for of_session in candidates]
     columns = [
-        [tuple(source.columns_of(each, vocabulary)) for each in of_session]
-        for source, of_session in zip(encoded.sources, words)
+        [_columns(each, source, vocabulary) for each in of_session]
+        for source, of_session in zip(encoded.sources, texts)
     ]
     longest = len(decoder.positions)
     known = [{**of_known, **_too_long(each, longest)} for of_known, each in zip(known, columns)]
@@ -103,22 +126,33 @@ def score(
     max_nodes = max(1, _MAX_NUMBERS // len(vocabulary))
     jobs = list(_jobs(new, max_nodes))
     for group in _groups(jobs, max_nodes):
-        wanted = _wanted_scores(decoder, encoded.only([job.session for job in group]), group)
-        for job, of_nodes in zip(group, wanted.tolist()):
-            job.scores[:] = (
-                sum(of_nodes[node][place] for node, place in zip(*path)) for path in job.paths
-            )
+        some = encoded.only([job.session for job in group])
+        for job, of_edges in zip(group, _scores_of_edges(decoder, some, group)):
+            job.scores[:] = (sum(of_edges[edge] for edge in path) for path in job.paths)
     sums: List[List[float]] = [[] for _ in candidates]
     for job in jobs:
         sums[job.session] += job.scores
     return [
         Scores(
             np.array(_in_order(of_session, of_known, of_new)),
-            np.array([len(each) + 1 for each in of_words]),
-            np.array([sum(word not in vocabulary.index for word in each) for each in of_words]),
+            np.array([len(each.columns) + 1 for each in of_texts]),
+            np.array([each.unknown for each in of_texts]),
         )
-        for of_words, of_session, of_known, of_new in zip(words, columns, known, sums)
+        for of_texts, of_session, of_known, of_new in zip(texts, columns, known, sums)
     ]
+
+
+def _read(text: str, vocabulary: Vocabulary) -> _Text:
+    words = vocabulary.cut(text)
+    columns = tuple(vocabulary.index.get(word, UNKNOWN) for word in words)
+    return _Text(words, columns, columns.count(UNKNOWN))
+
+
+def _columns(text: _Text, source: Source, vocabulary: Vocabulary) -> Tuple[int, ...]:
+    """The columns of a text, with the unknown words that its session can copy."""
+    if not text.unknown or not source.unknown_words:
+        return text.columns
+    return tuple(source.columns_of(text.words, vocabulary))
 
 
 def _in_order(
@@ -159,19 +193,35 @@ def _groups(jobs: Sequence[_Job], max_nodes: int) -> Iterator[List[_Job]]:
         yield group
 
 
-def _wanted_scores(decoder: Decoder, encoded: Encoded, jobs: Sequence[_Job]) -> np.ndarray:
-    """-> (B, N, M): at each node, the log-probabilities of its children"""
+def _scores_of_edges(
+    decoder: Decoder, encoded: Encoded, jobs: Sequence[_Job]
+) -> Iterator[List[float]]:
+    """The log-probabilities of the edges of each trie."""
     tries = [job.trie for job in jobs]
-    size = max(len(trie.columns) for trie in tries)
-    width = max(len(children) for trie in tries for children in trie.children)
-    nodes, position = (np.zeros((len(jobs), size), dtype=np.int64) for _ in range(2))
-    wanted = np.full((len(jobs), size, width), PAD)
-    for row, trie in enumerate(tries):
-        nodes[row, : len(trie.columns)] = trie.columns
-        position[row, : len(trie.depths)] = trie.depths
-        for node, children in enumerate(trie.children):
-            wanted[row, node, : len(children)] = list(children)
-    bias = bias_of(np.stack([trie.visible(size) for trie in tries]))
-    found = decoder.step(encoded, nodes, position, bias, None, 1, wanted).wanted
-    is_unknown = wanted >= decoder.facts.words
-    return np.where(is_unknown, np.logaddexp(found, _FLOOR), found)
+    sizes = np.array([job.size for job in jobs])
+    exists = np.arange(sizes.max()) < sizes[:, None]  # (B, N)
+    nodes, position = (np.zeros(exists.shape, dtype=np.int64) for _ in range(2))
+    parents = np.arange(exists.shape[1])[None].repeat(len(jobs), 0)  # padding sees itself
+    nodes[exists] = _together(trie.columns for trie in tries)
+    parents[exists] = _together(trie.parents for trie in tries)
+    position[exists] = _together(trie.depths for trie in tries)
+    counts = [len(trie.nodes) for trie in tries]
+    token = _together(trie.tokens for trie in tries)
+    place = _together(trie.places for trie in tries)
+    edges = (
+        np.arange(len(jobs)).repeat(counts),
+        _together(trie.nodes for trie in tries),
+        place,
+    )
+    wanted = np.full((*exists.shape, place.max() + 1), PAD)
+    wanted[edges] = token
+    bias = bias_of(visible(parents, int(position.max())))
+    found = decoder.step(encoded, nodes, position, bias, None, 0, wanted).wanted[edges]
+    unknown = token >= decoder.facts.words
+    found[unknown] = np.logaddexp(found[unknown], _FLOOR)
+    of_edges = iter(found.tolist())
+    return (list(islice(of_edges, count)) for count in counts)
+
+
+def _together(lists: Iterable[List[int]]) -> np.ndarray:
+    return np.array(list(chain.from_iterable(lists)), dtype=np.int64)

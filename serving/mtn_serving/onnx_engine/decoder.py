@@ -7,7 +7,7 @@ import onnxruntime
 
 from .encoder import Encoded, for_heads
 from .model_files import Facts, Feed
-from .vocabulary import UNKNOWN
+from .vocabulary import END, PAD, UNKNOWN
 
 
 class Step(NamedTuple):
@@ -58,7 +58,7 @@ class Decoder:
             position: (B, N) of that word, or (B, 1) if all have the same
             bias: (B, N, P + N) 0 for ancestors and the node itself, far below 0 for other nodes
             past: keys and values of the P earlier nodes; None if there are none
-            best: minimum number of words per node
+            best: minimum number of words per node; 0 if only `wanted` is needed
             wanted: (B, N, M) columns whose scores are needed in any case
         """
         facts, asked_for = self.facts, self._read(wanted)
@@ -101,27 +101,32 @@ class Decoder:
             wanted: (B, N, M) columns
             copied: (B, N, W) log-probabilities of copying
         """
-        places, columns = copied.shape[2], encoded.copyable.columns[:, None]  # (B, 1, W)
+        places, columns = copied.shape[2], encoded.copyable.columns  # (B, W)
         generated = np.where(self._can_say(encoded)[:, None], step.wanted[:, :, :places], -np.inf)
         mixed = np.logaddexp(generated, copied)  # -inf if there is nothing to copy
-        twice = (step.columns[..., None] == columns[:, :, None]).any(3)
+        of_wanted = self._of_wanted(step.wanted[:, :, places:], wanted, columns, mixed)
+        if not step.columns.size:
+            return step._replace(wanted=of_wanted)
+        twice = (step.columns[..., None] == columns[:, None, None]).any(3)
         return Step(
             step.past,
-            np.concatenate([step.columns, columns.repeat(wanted.shape[1], 1)], 2),
+            np.concatenate([step.columns, columns[:, None].repeat(wanted.shape[1], 1)], 2),
             np.concatenate([np.where(twice, -np.inf, step.scores), mixed], 2),
-            self._of_wanted(step.wanted[:, :, places:], wanted, columns, mixed),
+            of_wanted,
         )
 
     def _of_wanted(
         self, generated: np.ndarray, wanted: np.ndarray, columns: np.ndarray, mixed: np.ndarray
     ) -> np.ndarray:
         """-> (B, N, M): scores of wanted columns, from generated and mixed scores"""
-        same = wanted[..., None] == columns[:, :, None]  # (B, N, M, W)
-        if not same.any():
-            return np.where(wanted < self.facts.words, generated, -np.inf)
-        of_copied = np.where(same, mixed[:, :, None], -np.inf).max(3)
-        of_generated = np.where(wanted < self.facts.words, generated, -np.inf)
-        return np.where(same.any(3), of_copied, of_generated)
+        found = np.where(wanted < self.facts.words, generated, -np.inf)
+        asked = ((wanted != PAD) & (wanted != END)).nonzero()
+        if not len(asked[0]):
+            return found
+        which, slot = (wanted[asked][:, None] == columns[asked[0]]).nonzero()
+        session, node, place = (axis[which] for axis in asked)
+        found[session, node, place] = mixed[session, node, slot]
+        return found
 
     def _no_past(self, sessions: int) -> Feed:
         facts = self.facts

@@ -11,7 +11,7 @@ from mtn_preprocess.text.text_settings import NAME as SETTINGS
 from mtn_preprocess.text.text_settings import read_settings
 
 from ..engine import HistorySize, Hypotheses, Scores
-from .beam_search import Hypothesis, search
+from .beam_search import Found, Hypothesis, search
 from .candidate_trie import Known, known_of, score
 from .decoder import Decoder
 from .encoder import Encoded, Encoder
@@ -100,8 +100,8 @@ class ExportedModel:
         """A function: `sources` -> the hypotheses of each session."""
 
         def of_sessions(sources: Encoded) -> List[Hypotheses]:
-            hypotheses = self.hypotheses(sources, beam)
-            found = [self._shown(*each) for each in zip(hypotheses, sources.sources)]
+            searched = self._searched(sources, beam)
+            found = [self._shown(*each) for each in zip(searched, sources.sources)]
             if self.short_decoder is not None:  # normalised over the shortlist only
                 return [each._replace(known=None) for each in found]
             return found
@@ -125,8 +125,8 @@ class ExportedModel:
         if can_be_said:
             some = sources.only(can_be_said)
             known = [start for start in starts if start is not None]
-            for place, hypotheses in zip(can_be_said, self.hypotheses(some, beam, known)):
-                texts, known = self._shown(hypotheses, sources.sources[place])
+            for place, searched in zip(can_be_said, self._searched(some, beam, known)):
+                texts, known = self._shown(searched, sources.sources[place])
                 fitting = [text for text in texts if text.startswith(prefixes[place])]
                 found[place] = Hypotheses(fitting, known)
         return found
@@ -144,8 +144,11 @@ class ExportedModel:
     def hypotheses(
         self, sources: Encoded, beam: int, starts: Sequence[Start] = ()
     ) -> List[List[Hypothesis]]:
-        """Hypotheses as columns with log-probabilities; the number of sessions per search is
-        limited by memory.
+        """Hypotheses as columns with log-probabilities, best first."""
+        return [each.best for each in self._searched(sources, beam, starts)]
+
+    def _searched(self, sources: Encoded, beam: int, starts: Sequence[Start] = ()) -> List[Found]:
+        """The number of sessions per search is limited by memory.
 
         A typed prefix may need any word, so `starts` are continued without the shortlist.
         """
@@ -156,7 +159,7 @@ class ExportedModel:
         given = max(len(start.columns) for start in starts)
         max_words = min(self.max_words, len(decoder.positions) - 1 - given)
         at_once = max(1, _MAX_NUMBERS // (beam * decoder.said))
-        found: List[List[Hypothesis]] = []
+        found: List[Found] = []
         for first in range(0, len(starts), at_once):
             part = range(first, min(first + at_once, len(starts)))
             some = sources if len(part) == len(starts) else sources.only(list(part))
@@ -165,11 +168,11 @@ class ExportedModel:
             )
         return found
 
-    def _shown(self, hypotheses: Sequence[Hypothesis], source: Source) -> Hypotheses:
+    def _shown(self, found: Found, source: Source) -> Hypotheses:
         """The texts of hypotheses that are one query: a model may generate separators.
 
         Each text appears once, although pieces can spell it in several ways.
         """
-        words = [source.words_of(each.columns, self.vocabulary) for each in hypotheses]
+        words = [source.words_of(each.columns, self.vocabulary) for each in found.best]
         texts = [self.vocabulary.text(each) for each in words if not any(map(is_separator, each))]
-        return Hypotheses([text for text in dict.fromkeys(texts) if text], known_of(hypotheses))
+        return Hypotheses([text for text in dict.fromkeys(texts) if text], known_of(found.known))

@@ -66,6 +66,24 @@ def test_made_up_text_by_its_word_pairs():
     assert shown(texts) == (["red car wash", "red"], {"few users": 3})
 
 
+@pytest.mark.parametrize("kept", [1, 2])
+def test_verdicts_of_a_batch_are_the_same_for_everybody(kept):
+    """But what a person typed opens texts for this person only, in any order of requests."""
+    display = DisplayFilter(DisplayRules(), TABLES[kept])
+    texts = ["secret", "car tea", "tea unheard", "red car", "nude tea", "<email>", "bob gmail com"]
+    candidates = [Candidate(each, BEAM) for each in texts]
+    sessions = [["x"], ["secret"], ["car tea"], ["tea unheard"], ["nude"], ["bob gmail com"], ["x"]]
+    verdicts = display.verdicts()
+    for session in sessions:
+        of_batch, alone = Counter(), Counter()
+        found = display.shown(candidates, OwnText(session), of_batch, verdicts)
+        assert found == display.shown(candidates, OwnText(session), alone)
+        assert of_batch == alone
+        assert [each.text for each in found if each.text in session] == [
+            each for each in session if each in texts
+        ]
+
+
 def test_common_words_do_not_allow_a_query_of_one_person():
     """Two people typed `red` and `tea`, but only one asked `red tea`, and the table knows it."""
     assert shown(["red tea"], table=TABLES[1]) == ([], {"few users": 1})

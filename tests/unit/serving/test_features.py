@@ -1,5 +1,6 @@
 """The features of candidates, computed by hand."""
 
+import gc
 import math
 
 import numpy as np
@@ -8,7 +9,7 @@ from test_next_queries import table_of
 
 from mtn_serving.candidates import Candidate
 from mtn_serving.engine import Scores
-from mtn_serving.features import NAMES, features
+from mtn_serving.features import NAMES, Known, features, features_of_batch
 from mtn_serving.history import past_of
 
 
@@ -60,6 +61,35 @@ def test_features_by_hand():
 def test_no_candidates_give_no_rows():
     nothing = Scores(*(np.empty(0) for _ in Scores._fields))
     assert features(["a"], [], None, nothing).shape == (0, len(NAMES))
+
+
+def test_lists_of_a_batch_are_computed_as_if_alone():
+    scores = Scores(np.log([0.5, 0.25, 0.25]), np.array([3, 4, 2]), np.array([0, 1, 0]))
+    one = Scores(np.log([0.1]), np.array([2]), np.array([0]))
+    past = past_of([["car", "car hire", "car"]], "car hire")
+    batch = [
+        Known(SESSION, CANDIDATES, scores, past),
+        Known(["a"], [], Scores(*(np.empty(0) for _ in Scores._fields))),
+        Known(["blue car"], CANDIDATES[1:], None),
+        Known(["car hire", "red car"], CANDIDATES[2:], one),
+    ]
+    for table in (TABLE, None):
+        for rows, known in zip(features_of_batch(batch, table), batch):
+            session, candidates, of_session, history = known
+            alone = features(session, candidates, table, of_session, history)
+            np.testing.assert_allclose(rows, alone, rtol=1e-6)
+        assert [len(rows) for rows in features_of_batch(batch, table)] == [3, 0, 2, 1]
+
+
+def test_nothing_is_left_for_the_garbage_collector():
+    scores = Scores(np.log([0.5, 0.25, 0.25]), np.array([3, 4, 2]), np.array([0, 1, 0]))
+    gc.collect()
+    gc.disable()
+    try:
+        features(SESSION, CANDIDATES, TABLE, scores)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_unknown_features_are_nan():

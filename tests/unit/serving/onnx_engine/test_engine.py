@@ -13,7 +13,7 @@ from processes import run
 from sessions import build
 
 from mtn_preprocess.errors import InputError
-from mtn_serving.onnx_engine.candidate_trie import Trie
+from mtn_serving.onnx_engine.candidate_trie import Trie, visible
 from mtn_serving.onnx_engine.exported_model import ExportedModel
 from mtn_serving.onnx_engine.model_files import ATTENTION
 from mtn_serving.onnx_engine.session_layout import SessionLayout
@@ -76,10 +76,13 @@ def test_each_thread_gets_its_own_answers():
 def test_a_trie_has_each_prefix_once():
     trie = Trie()
     paths = [trie.add(each) for each in ([7, 8, 2], [7, 9, 2], [7, 8, 2], [2])]
-    assert trie.columns == [2, 7, 8, 9] and trie.parents == [-1, 0, 1, 1]
-    assert [list(children) for children in trie.children] == [[7, 2], [8, 9], [2], [2]]
-    assert paths[0] == ([0, 1, 2], [0, 0, 0]) and paths[1] == ([0, 1, 3], [0, 1, 0])
-    assert trie.visible(5).astype(int).tolist() == [
+    assert trie.columns == [2, 7, 8, 9] and trie.parents == [0, 0, 1, 1]
+    assert [list(edges) for edges in trie.edges] == [[7, 2], [8, 9], [2], [2]]
+    assert paths == [[0, 1, 2], [0, 3, 4], [0, 1, 2], [5]]
+    assert trie.nodes == [0, 1, 2, 1, 3, 0] and trie.places == [0, 0, 0, 1, 0, 1]
+    assert trie.tokens == [7, 8, 2, 9, 2, 2]
+    parents = np.array([[*trie.parents, 4]])
+    assert visible(parents, max(trie.depths))[0].astype(int).tolist() == [
         [1, 0, 0, 0, 0],
         [1, 1, 0, 0, 0],
         [1, 1, 1, 0, 0],
