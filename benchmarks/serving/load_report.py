@@ -40,7 +40,7 @@ class Report(NamedTuple):
     machine: Dict[str, Any]
     rows: List[Figures]
     cached: List[Figures]  # answers from memory: what is left is HTTP, JSON and checks
-    wrk: List[Figures]  # the first rows again, by another client
+    wrk: List[Figures]  # some of the rows again, by a client that costs less
     interactive: List[Interactive]
 
     def save(self, folder: Path) -> None:
@@ -60,7 +60,8 @@ class Report(NamedTuple):
             "Goals and yardstick:",
             _table(("", "measured", "goal", "reached"), self._goals()),
             _table(INTERACTIVE, map(_interactive_row, self.interactive)),
-            "The same by `wrk`, right after the rows above, and answers from memory (`--cache`):",
+            "The same by `wrk`, right after the rows above, and answers from memory (`--cache`). The "
+            "throughput above is by `wrk`, where it is here:",
             _table(HEADINGS, map(_row, [*self.wrk, *self.cached])),
             "A thousand requests per second, worked out from the CPU time above, not measured:",
             _table(THOUSAND, self._thousand()),
@@ -89,7 +90,8 @@ class Report(NamedTuple):
                 of_model = server if each.model == DEMO else f"{each.model}, {server}"
                 busy = self.find(of_model, "suggest", "64 clients")
                 name = f"{each.model}: {server}, 64 clients, `fairseq-interactive` {_fed(each)} = 1"
-                times, goal = busy.per_second / each.per_second, 10 if each.together == 1 else None
+                times = self.most_per_second(busy) / each.per_second
+                goal = 10 if each.together == 1 else None
                 rows.append(_at_least(f"throughput of the {name}", times, goal))
                 rows.append(_at_least("the same per CPU second", each.cpu / busy.cpu, None))
         for load, name in ARRIVALS.items():
@@ -118,6 +120,11 @@ class Report(NamedTuple):
             numbers = (f"{cpu:.1f}", f"{math.ceil(cpu)}", f"{workers}", f"{memory:.1f} GB")
             rows.append([f"{route}, {batches}", *numbers])
         return rows
+
+    def most_per_second(self, row: Figures) -> float:
+        """By `wrk`, if it asked the same: our own client takes CPU time from the server."""
+        again = [each for each in self.wrk if each[:3] == (*row[:2], f"{row.load}, wrk")]
+        return (again or [row])[0].per_second
 
     def find(self, server: str, route: str, load: str) -> Figures:
         (found,) = (
