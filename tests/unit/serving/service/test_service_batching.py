@@ -52,6 +52,31 @@ def test_an_idle_lane_runs_at_once_and_a_busy_one_in_batches():
     asyncio.run(scenario())
 
 
+def test_who_asks_again_at_once_is_in_the_next_batch():
+    """Eight clients that began as two halves do not take turns."""
+
+    def run(items):
+        batches.append(len(items))
+        time.sleep(0.02)
+        return items
+
+    batches = []
+
+    async def scenario():
+        lane = lane_of(run, max_batch=16, max_queue=16)
+
+        async def client():
+            for item in range(5):
+                assert await lane.ask(item, 5) == item
+
+        half = [asyncio.create_task(client()) for _ in range(4)]
+        await until(lambda: batches)
+        await asyncio.gather(*half, *(client() for _ in range(4)))
+
+    asyncio.run(scenario())
+    assert batches == [4, 8, 8, 8, 8, 4]
+
+
 def test_a_full_queue_refuses_at_once():
     async def scenario():
         gate = Gate()
