@@ -60,8 +60,8 @@ class Report(NamedTuple):
             "Goals and yardstick:",
             _table(("", "measured", "goal", "reached"), self._goals()),
             _table(INTERACTIVE, map(_interactive_row, self.interactive)),
-            "By `wrk`, right after the rows above; the goals on throughput are judged by these. And "
-            "answers from memory (`--cache`):",
+            "By `wrk`, right after the rows above; the goals on throughput are judged by these. "
+            "And answers from memory (`--cache`):",
             _table(HEADINGS, map(_row, [*self.wrk, *self.cached])),
             "A thousand requests per second, worked out from the CPU time above, not measured:",
             _table(THOUSAND, self._thousand()),
