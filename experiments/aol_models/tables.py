@@ -3,14 +3,16 @@
 
     python experiments/aol_models/tables.py > experiments/aol_models/results/tables.md
 
-Figures are means over the seeds of each row. Differences use the seeds that both rows have.
+Figures are means over the seeds of each row. Differences use the seeds that both rows have. The
+tables of widths are of validation data, one seed per width.
 """
 
 from collections import defaultdict
+from pathlib import Path
 from typing import Dict, Iterator, List, Sequence, Tuple
 
 import numpy as np
-from results import AT, RESULTS, Result, read_result, rows_of_people
+from results import AT, RESULTS, WIDTHS, Result, read_result, rows_of_people
 
 from mtn_evaluation.paired_bootstrap import Difference, compare
 from mtn_evaluation.suggestion_scores import figures
@@ -19,6 +21,7 @@ from mtn_preprocess.errors import InputError
 LABELS = {
     "echo": "echo",
     "last": "`last`: count, else echo",
+    "pecos": "PECOS (XR-Linear)",
     "seq2seq": "Seq2Seq with attention",
     "hlstm": "hierarchical LSTM",
     "mnsrf": "M-NSRF",
@@ -27,11 +30,14 @@ LABELS = {
     "seq2seq-copying": "Seq2Seq, copying",
     "transformer-copying": "Transformer 3 + 2, copying",
     "mtn-copying": "**MTN, copying**",
+    "mtn-history-copying": "MTN, copying, history as one long session",
+    "mtn-3level-copying": "**MTN, three levels, copying**",
 }
 RECURRENT = ("seq2seq", "hlstm", "mnsrf")
 WAYS = {"raw": "raw text", "unk": "the paper's way"}
 COMPARED = ("bleu", "1-gram", "2-gram", "3-gram", "4-gram", "exact", "mrr@10")
 TITLES = {"bleu": "BLEU", "mrr@10": "MRR@10"}
+WIDTH = 128  # of the table of models
 
 Runs = Dict[int, Result]  # by seed
 
@@ -43,6 +49,9 @@ def main() -> None:
             print(f"## {folder.name}\n")
             print("\n".join(score_table(systems)), end="\n\n")
             print("\n".join(difference_table(systems)), end="\n\n")
+    for folder in sorted(WIDTHS.glob("*")):
+        print(f"## Widths, validation data of {folder.name}\n")
+        print("\n".join(width_table(read_widths(folder))), end="\n\n")
 
 
 def read_folder(data: str) -> Dict[str, Runs]:
@@ -115,7 +124,9 @@ def compared(systems: Dict[str, Runs]) -> List[Tuple[str, str]]:
     best_recurrent = sorted(bleu, key=lambda name: -bleu[name])[:1]
     rivals = {
         "mtn": ["transformer", *best_recurrent],
-        "mtn-copying": ["transformer-copying", "seq2seq-copying", "mtn"],
+        "mtn-copying": ["transformer-copying", "seq2seq-copying", "mtn", "pecos"],
+        "mtn-3level-copying": ["mtn-history-copying", "mtn-copying", "pecos"],
+        "mtn-history-copying": ["mtn-copying"],
     }
     return [
         (system, rival)
@@ -123,6 +134,42 @@ def compared(systems: Dict[str, Runs]) -> List[Tuple[str, str]]:
         for rival in against
         if system in systems and rival in systems and set(systems[system]) & set(systems[rival])
     ]
+
+
+def read_widths(folder: Path) -> List[Result]:
+    """The results of one data set, by system, rate rule and width."""
+    found = [read_result(path) for path in folder.glob("*.json")]
+    if len({result.test for result in found}) > 1:
+        raise InputError("results of different validation data", "remove some of them", folder)
+    return sorted(
+        found, key=lambda each: [each.about[name] for name in ("system", "width", "rate")]
+    )
+
+
+def width_table(results: Sequence[Result]) -> Iterator[str]:
+    yield (
+        f"{sum(results[0].pairs):,} pairs of {len(results[0].pairs)} people; percent. Differences"
+        f" are those from {WIDTH} channels with the same seed, by paired bootstrap of people.\n"
+    )
+    yield (
+        "| | channels | rate | updates | CPU ms per update | time of an update"
+        " | perplexity | BLEU | exact | hit@10 | MRR@10 | BLEU, difference | MRR@10, difference |"
+    )
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---|"
+    usual = {run.about["system"]: run for run in results if run.about["width"] == WIDTH}
+    for result in results:
+        about, scores = result.about, scores_of(result, "raw")
+        cells = [LABELS[about["system"]], str(about["width"]), f"{about['rate']:g}"]
+        cells += [f"{about['updates']:,}", f"{1000 * about['seconds per update']:.0f}"]
+        cells += [f"{about['cost']:.2f}", f"{result.perplexity:.1f}", f"{scores['bleu']:.2f}"]
+        cells += [f"{scores[figure]:.1f}" for figure in ("exact", "hit@10", "mrr@10")]
+        baseline = usual.get(about["system"])
+        if baseline is None or baseline is result:
+            cells += ["", ""]
+        else:
+            found = {each.figure: each for each in differences([result], [baseline], "raw")}
+            cells += [interval(found[figure]) for figure in ("bleu", "mrr@10")]
+        yield f"| {' | '.join(cells)} |"
 
 
 def differences(one: Sequence[Result], other: Sequence[Result], way: str) -> List[Difference]:
