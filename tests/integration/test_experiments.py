@@ -589,7 +589,13 @@ def test_answers_for_validation_data_are_scored_as_raw_text(tmp_path):
 
 def test_widths_are_compared_with_the_usual_width():
     asked = ["a b c d", "b c d e", "c d e f"]
-    about = {"system": "mtn-copying", "updates": 1778, "seconds per update": 0.1, "cost": 1.5}
+    about = {
+        "system": "mtn-copying",
+        "seed": 1,
+        "updates": 1778,
+        "seconds per update": 0.1,
+        "cost": 1.5,
+    }
     usual = pair_rows([["a b c d"], ["x y z w"], ["x y z w"]], asked, at=(10,))
     wider = pair_rows([["a b c d"], ["b c d e"], ["c d e f"]], asked, at=(10,))
     results = [
@@ -597,11 +603,18 @@ def test_widths_are_compared_with_the_usual_width():
         result_of(wider, [1, 2, 3], **about, width=256, rate=0.0014),
     ]
     rows = [line.split(" | ") for line in list(width_table(results))[-2:]]
-    assert rows[0][1:7] == ["128", "0.002", "1,778", "100", "1.50", "12.5"]
+    assert rows[0][1:8] == ["128", "1", "0.002", "1,778", "3.0", "1.50", "12.5"]
     assert rows[0][-2:] == ["", " |"]
-    assert rows[1][7] == "100.00" and rows[1][-1].startswith("+66.67 (")
+    assert rows[1][8] == "100.00" and rows[1][-1].startswith("+66.67 (")
 
 
 def test_the_tables_are_those_of_the_results():
     said = run(f"python {MODELS}/tables.py").stdout
     assert said == (ROOT / MODELS / "results/tables.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_has_the_rows_of_the_tables():
+    rows = run(f"python {MODELS}/tables.py --readme").stdout.splitlines()
+    readme = (ROOT / MODELS / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(rows) > 20
+    assert [row for row in rows if row and row not in readme] == []
