@@ -34,6 +34,8 @@ LABELS = {
     "mtn-copying": "**MTN, copying**",
     "mtn-history-copying": "MTN, copying, history as one long session",
     "mtn-3level-copying": "**MTN, three levels, copying**",
+    "mtn-history-copying-longer": "MTN, copying, history as one long session, equal updates",
+    "mtn-3level-copying-longer": "**MTN, three levels, copying, equal updates**",
 }
 RECURRENT = ("seq2seq", "hlstm", "mnsrf")
 WAYS = {"raw": "raw text", "unk": "the paper's way"}
@@ -157,6 +159,8 @@ def compared(systems: Dict[str, Runs]) -> List[Tuple[str, str]]:
         "mtn-copying": ["transformer-copying", "seq2seq-copying", "mtn", "pecos"],
         "mtn-3level-copying": ["mtn-history-copying", "mtn-copying", "pecos"],
         "mtn-history-copying": ["mtn-copying"],
+        "mtn-3level-copying-longer": ["mtn-history-copying-longer", "mtn-copying", "pecos"],
+        "mtn-history-copying-longer": ["mtn-copying"],
     }
     return [
         (system, rival)

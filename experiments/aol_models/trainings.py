@@ -25,6 +25,8 @@ SYSTEMS = (
     "mnsrf",
     "mtn-3level-copying",
     "mtn-history-copying",
+    "mtn-3level-copying-longer",
+    "mtn-history-copying-longer",
 )
 # The test sessions are the paper's, of 3 to 5 queries; "-all" trains on those of 2 to 10.
 DATA = {

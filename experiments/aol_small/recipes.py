@@ -208,10 +208,13 @@ def systems(size: Size) -> Dict[str, System]:
 
 
 def history_systems(size: Size) -> Dict[str, System]:
-    """MTN that reads the person's earlier sessions: on a third level, or as one long session."""
+    """MTN that reads the person's earlier sessions: on a third level, or as one long session.
+
+    Both also with as many updates as without history, which takes them nearly three times as long.
+    """
     copying = systems(size)["mtn-copying"]._replace(settings_of="mtn", history=HISTORY)
     sizes = f"--level-sizes 12,10,{HISTORY + 1}"
-    return {
+    in_same_time = {
         "mtn-3level-copying": copying._replace(
             label="MTN 2Q 1S 1H + 2, three levels, copying",
             flags=f"{copying.flags} {sizes} --level-layers 2,1,1",
@@ -223,6 +226,11 @@ def history_systems(size: Size) -> Dict[str, System]:
             cost=2.45,
         ),
     }
+    longer = {
+        f"{name}-longer": system._replace(label=f"{system.label}, equal updates", cost=copying.cost)
+        for name, system in in_same_time.items()
+    }
+    return {**in_same_time, **longer}
 
 
 YARDSTICKS = {

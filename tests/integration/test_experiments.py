@@ -164,7 +164,8 @@ def test_models_have_equal_parameters_without_the_word_tables(size, tmp_path):
         )
 
     found = {name: parameters(system) for name, system in systems(size).items()}
-    three, control = map(parameters, history_systems(size).values())
+    three, control, *longer = map(parameters, history_systems(size).values())
+    assert longer == [three, control]
     assert control == found["mtn-copying"]
     assert three - control == EXTRA_OF_THIRD_LEVEL[size.width]
     copying = {
@@ -550,7 +551,10 @@ def test_the_usual_width_is_that_of_the_table():
 
 def test_history_is_for_models_of_the_same_flags():
     """The control is the third level's model without its layer."""
-    three, control = history_systems(SIZES[128]).values()
+    three, control, *longer = history_systems(SIZES[128]).values()
+    copying = systems(SIZES[128])["mtn-copying"]
+    assert [system.flags for system in longer] == [three.flags, control.flags]
+    assert {system.cost for system in longer} == {copying.cost}
     assert three.flags == f"{control.flags} --level-layers 2,1,1"
     assert three.data == control.data == "history"
     assert systems(SIZES[128])["mtn-pieces"].data == "pieces"
