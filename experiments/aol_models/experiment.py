@@ -9,6 +9,7 @@ makes tables from these files.
 """
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import Dict, Iterator, NamedTuple, Tuple
@@ -16,66 +17,34 @@ from typing import Dict, Iterator, NamedTuple, Tuple
 from results import RESULTS, Result, result_file, score_answers, write_result
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "aol_small"))
-from experiment import Experiment, given_settings
+from lists import pecos
 from parts import Part, tell
-from plan import Plan
-from recipes import SIZES, TRAINING, YARDSTICKS, systems
+from recipes import YARDSTICKS, System
+from trainings import DATA, SYSTEMS, UPDATES, experiment_of
 
-WIDTH = 128
-UPDATES = 1600  # of the flat Transformer; the other models train for the same time
-SETTINGS = Path(__file__).with_name("settings.json")
 BASELINES = ("echo", "last")
-# In order of importance, for the case that the run is cut short.
-SYSTEMS = (
-    "transformer",
-    "mtn",
-    "seq2seq",
-    "mtn-copying",
-    "transformer-copying",
-    "seq2seq-copying",
-    "hlstm",
-    "mnsrf",
-)
-# The test sessions are the paper's, of 3 to 5 queries; "-all" trains on those of 2 to 10.
-DATA = {
-    "user": "--split-by user",
-    "session": "--split-by session",
-    "user-all": "--split-by user --train-queries 2,10",
-    "session-all": "--split-by session --train-queries 2,10",
-}
+RIVAL = "pecos"
+EVERY = (*SYSTEMS, RIVAL)
 
 
 class Job(NamedTuple):
-    """One training and its suggestions, or the suggestions of a baseline."""
+    """One training and its suggestions, or the suggestions of a baseline.
+
+    Args:
+        data: one of DATA
+        system: its name
+        seed: 0 for baselines that draw nothing at random
+        text: the part that prepares its data
+        part: the part that trains and generates
+        with_model: false for what fairseq-generate does not make
+    """
 
     data: str
     system: str
-    seed: int  # 0 for baselines
+    seed: int
+    text: Part
     part: Part
-
-
-def experiment_of(data: str, log: Path, work: Path, updates: int) -> Experiment:
-    """The parts of aol_small, for one entry of DATA."""
-    every = systems(SIZES[WIDTH])
-    plan = Plan(
-        title="",
-        about="",
-        systems={name: every[name] for name in SYSTEMS},
-        suggesters={},
-        beam_of="",
-        pecos="",
-        settings=given_settings(SETTINGS, every, SYSTEMS),
-        training=TRAINING,
-        updates=updates,
-        rate_updates=0,
-        generation="--cpu --batch-size 64",
-        preparation=["--split 80,10,10 --seed 1 --users", DATA[data]],
-        threshold=5,
-        pieces=0,
-        seeds=0,
-        checkpoint=SIZES[WIDTH].checkpoint,
-    )
-    return Experiment(plan, [log], work / data, at_once=1)
+    with_model: bool
 
 
 def jobs(args: argparse.Namespace) -> Iterator[Job]:
@@ -83,25 +52,33 @@ def jobs(args: argparse.Namespace) -> Iterator[Job]:
     experiments = {
         data: experiment_of(data, args.log, args.work, args.updates) for data in args.data
     }
+    words = System("", "", ())
     for data, parts in experiments.items():
+        text = parts.data_of(words)
         yardsticks = dict(zip(YARDSTICKS, parts.yardsticks()))
         for name in BASELINES:
-            yield Job(data, name, 0, yardsticks[name])
+            yield Job(data, name, 0, text, yardsticks[name], with_model=False)
+        for seed in args.seeds if RIVAL in args.systems and args.pecos else ():
+            part = pecos(parts.output, args.pecos, seed)
+            yield Job(data, RIVAL, seed, text, part, with_model=False)
     for seed in args.seeds:
         for name in args.systems:
+            if name == RIVAL:
+                continue
             for data, parts in experiments.items():
-                plan = parts.plan
-                chosen = plan.settings[plan.systems[name].settings_of or name]
-                yield Job(data, name, seed, parts.models.answers(name, chosen, seed))
+                system = parts.plan.systems[name]
+                chosen = parts.plan.settings[system.settings_of or name]
+                part = parts.models.answers(name, chosen, seed)
+                yield Job(data, name, seed, parts.data_of(system), part, with_model=True)
 
 
-def run(job: Job, data: Part, updates: int) -> None:
+def run(job: Job, updates: int) -> None:
     """Prepare the data if needed, train, generate, score and write the result."""
-    data.run()
+    job.text.run()
     job.part.run()
-    found = score_answers(job.part.folder, data.folder, with_model=job.seed > 0)
+    found = score_answers(job.part.folder, job.text.folder, job.with_model)
     about = {"data": job.data, "system": job.system, "seed": job.seed}
-    if job.seed:
+    if job.with_model:
         about["updates of the flat Transformer"] = updates
     write_result(result_file(job.data, job.system, job.seed), Result(about, *found))
 
@@ -114,8 +91,14 @@ def parse_args() -> argparse.Namespace:
     add("log", type=Path, help="output of users_to_log.py")
     add("--work", type=Path, default=Path("runs/aol_models"), help="folder to write (%(default)s)")
     add("--data", nargs="+", choices=DATA, default=list(DATA), metavar="DATA", help="(all)")
-    add("--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS, metavar="NAME", help="(all)")
+    add("--systems", nargs="+", choices=EVERY, default=EVERY, metavar="NAME", help="(all)")
     add("--seeds", nargs="+", type=int, default=[1, 2, 3], metavar="SEED", help="seeds (1 2 3)")
+    add(
+        "--pecos",
+        metavar="PYTHON",
+        default=os.environ.get("PECOS", ""),
+        help="a Python with libpecos, for this rival (environment variable PECOS)",
+    )
     add("--updates", type=int, default=UPDATES, help="of the flat Transformer (%(default)s)")
     add("--dry-run", action="store_true", help="print the missing commands without running them")
     return parser.parse_args()
@@ -123,16 +106,17 @@ def parse_args() -> argparse.Namespace:
 
 def main() -> None:
     args = parse_args()
+    if RIVAL in args.systems and not args.pecos:
+        print("PECOS is skipped: --pecos names no Python with libpecos", file=sys.stderr)
     shown: Dict[Tuple[str, str], None] = {}
     for job in jobs(args):
         if result_file(job.data, job.system, job.seed).is_file():
             continue
-        (data,) = experiment_of(job.data, args.log, args.work, args.updates).data()
         if not args.dry_run:
-            run(job, data, args.updates)
+            run(job, args.updates)
             tell(f"{job.data} {job.system} {job.seed}: written below {RESULTS}")
             continue
-        for command in [*data.all_commands(), *job.part.all_commands()]:
+        for command in [*job.text.all_commands(), *job.part.all_commands()]:
             if (job.data, command) not in shown:
                 tell(command)
                 shown[job.data, command] = None

@@ -20,6 +20,7 @@ from mtn_preprocess.files.result_file import write_result_file
 from mtn_preprocess.text.session_pairs import read_pairs_in_words
 
 RESULTS = Path(__file__).with_name("results")
+WIDTHS = Path(__file__).with_name("widths")  # on validation data
 AT = (10,)
 WAYS = ("raw", "unk")
 _DIGITS = 6  # of sums of reciprocal ranks
@@ -30,10 +31,10 @@ class Result(NamedTuple):
 
     Args:
         about: data, system, seed and updates
-        test: fingerprint of the test's next queries
+        test: fingerprint of the next queries
         perplexity: None for baselines
         pairs: number of pairs per person, in the order of the first pairs
-        sums: for each of WAYS, (people, columns): see `pair_rows`
+        sums: for each of WAYS, or for "raw" only, (people, columns): see `pair_rows`
     """
 
     about: dict
@@ -48,15 +49,25 @@ def result_file(data: str, system: str, seed: int) -> Path:
 
 
 def score_answers(
-    answers: Path, data: Path, with_model: bool
+    answers: Path, data: Path, with_model: bool, split: str = "test"
 ) -> Tuple[str, Optional[float], List[int], Dict[str, np.ndarray]]:
-    """All of a result except `about`, from the logs of fairseq-generate or mtn-yardstick."""
-    test = f"{data}/text/test"
+    """All of a result except `about`, from the logs of fairseq-generate or mtn-yardstick.
+
+    Args:
+        answers: folder of the logs
+        data: folder of the text and the dictionary
+        with_model: whether there are logs for perplexity and, for the test, for suggestions with
+            <unk>
+        split: of the text; "unk" is scored only for the test
+    """
+    test = f"{data}/text/{split}"
     asked = [pair.next_query for pair in read_pairs_in_words(test)]
     people = people_of(test, len(asked))
     if people is None:
         raise InputError("no people", "prepare the text with --users", f"{test}.user")
-    ways = {"raw": RawText(), "unk": UnknownAsToken(known_words(f"{data}/data-bin/dict.next.txt"))}
+    ways = {"raw": RawText()}
+    if split == "test":
+        ways["unk"] = UnknownAsToken(known_words(f"{data}/data-bin/dict.next.txt"))
     logs = {"raw": "generate.log", "unk": "with-unk.log" if with_model else "generate.log"}
     sums = {}
     for way, text in ways.items():
@@ -91,8 +102,8 @@ def write_result(path: Path, result: Result) -> None:
     """One line per person and way, so that files can be read and compared."""
     head = {**result.about, "test": result.test, "perplexity": result.perplexity}
     people = {"pairs": json.dumps(result.pairs)}
-    for way in WAYS:
-        rows = [json.dumps([_number(value) for value in row]) for row in result.sums[way]]
+    for way, sums in result.sums.items():
+        rows = [json.dumps([_number(value) for value in row]) for row in sums]
         people[way] = "[\n" + ",\n".join(rows).replace(" ", "") + "\n]"
     entries = [f'"{name}": {json.dumps(value)}' for name, value in head.items()]
     entries += [f'"{name}": {text}' for name, text in people.items()]
@@ -102,7 +113,7 @@ def write_result(path: Path, result: Result) -> None:
 
 def read_result(path: Path) -> Result:
     found = json.loads(path.read_text(encoding="utf-8"))
-    sums = {way: np.array(found.pop(way), dtype=float) for way in WAYS}
+    sums = {way: np.array(found.pop(way), dtype=float) for way in WAYS if way in found}
     return Result(
         test=found.pop("test"),
         perplexity=found.pop("perplexity"),

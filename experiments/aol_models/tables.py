@@ -2,15 +2,19 @@
 """Tables of all results, and differences with intervals from paired bootstrap over people.
 
     python experiments/aol_models/tables.py > experiments/aol_models/results/tables.md
+    python experiments/aol_models/tables.py --readme    # the two tables of README.md
 
-Figures are means over the seeds of each row. Differences use the seeds that both rows have.
+Figures are means over the seeds of each row. Differences use the seeds that both rows have. The
+tables of widths are of validation data.
 """
 
+import argparse
 from collections import defaultdict
+from pathlib import Path
 from typing import Dict, Iterator, List, Sequence, Tuple
 
 import numpy as np
-from results import AT, RESULTS, Result, read_result, rows_of_people
+from results import AT, RESULTS, WIDTHS, Result, read_result, rows_of_people
 
 from mtn_evaluation.paired_bootstrap import Difference, compare
 from mtn_evaluation.suggestion_scores import figures
@@ -19,6 +23,7 @@ from mtn_preprocess.errors import InputError
 LABELS = {
     "echo": "echo",
     "last": "`last`: count, else echo",
+    "pecos": "PECOS (XR-Linear)",
     "seq2seq": "Seq2Seq with attention",
     "hlstm": "hierarchical LSTM",
     "mnsrf": "M-NSRF",
@@ -27,22 +32,45 @@ LABELS = {
     "seq2seq-copying": "Seq2Seq, copying",
     "transformer-copying": "Transformer 3 + 2, copying",
     "mtn-copying": "**MTN, copying**",
+    "mtn-history-copying": "MTN, copying, history as one long session",
+    "mtn-3level-copying": "**MTN, three levels, copying**",
+    "mtn-history-copying-longer": "MTN, copying, history as one long session, equal updates",
+    "mtn-3level-copying-longer": "**MTN, three levels, copying, equal updates**",
 }
 RECURRENT = ("seq2seq", "hlstm", "mnsrf")
 WAYS = {"raw": "raw text", "unk": "the paper's way"}
 COMPARED = ("bleu", "1-gram", "2-gram", "3-gram", "4-gram", "exact", "mrr@10")
 TITLES = {"bleu": "BLEU", "mrr@10": "MRR@10"}
+WIDTH = 128  # of the table of models
+IN_README = {
+    "user": "strangers (`user`)",
+    "session": "known people (`session`)",
+    "user-all": "strangers (`user-all`)",
+    "session-all": "known people (`session-all`)",
+}
 
 Runs = Dict[int, Result]  # by seed
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--readme", action="store_true", help="print only the tables of README.md")
+    if parser.parse_args().readme:
+        for data, title in IN_README.items():
+            if (RESULTS / data).is_dir():
+                print("\n".join(readme_table(title, read_folder(data))), end="\n\n")
+        return
     for folder in sorted(RESULTS.iterdir(), reverse=True):
         if folder.is_dir():
             systems = read_folder(folder.name)
             print(f"## {folder.name}\n")
             print("\n".join(score_table(systems)), end="\n\n")
             print("\n".join(difference_table(systems)), end="\n\n")
+    for folder in sorted(WIDTHS.glob("*")):
+        print(f"## Widths, validation data of {folder.name}\n")
+        print("\n".join(width_table(read_widths(folder))), end="\n\n")
 
 
 def read_folder(data: str) -> Dict[str, Runs]:
@@ -87,6 +115,19 @@ def score_table(systems: Dict[str, Runs]) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
+def readme_table(title: str, systems: Dict[str, Runs]) -> Iterator[str]:
+    """The table of scores with fewer columns."""
+    lines = [line.split(" | ") for line in list(score_table(systems))[1:]]
+    for number, cells in enumerate(lines):
+        if number == 1:
+            yield "|---|---|---:|---|---:|---:|---:|---:|---:|"
+            continue
+        del cells[-1], cells[4]  # n-grams the paper's way, words per suggestion
+        if number == 0:
+            cells[0] = f"| {title}"
+        yield f"{' | '.join(cells)} |"
+
+
 def precisions(scores: Dict[str, float]) -> str:
     return "/".join(f"{scores[f'{order}-gram']:.1f}" for order in (1, 2, 3, 4))
 
@@ -115,7 +156,11 @@ def compared(systems: Dict[str, Runs]) -> List[Tuple[str, str]]:
     best_recurrent = sorted(bleu, key=lambda name: -bleu[name])[:1]
     rivals = {
         "mtn": ["transformer", *best_recurrent],
-        "mtn-copying": ["transformer-copying", "seq2seq-copying", "mtn"],
+        "mtn-copying": ["transformer-copying", "seq2seq-copying", "mtn", "pecos"],
+        "mtn-3level-copying": ["mtn-history-copying", "mtn-copying", "pecos"],
+        "mtn-history-copying": ["mtn-copying"],
+        "mtn-3level-copying-longer": ["mtn-history-copying-longer", "mtn-copying", "pecos"],
+        "mtn-history-copying-longer": ["mtn-copying"],
     }
     return [
         (system, rival)
@@ -123,6 +168,50 @@ def compared(systems: Dict[str, Runs]) -> List[Tuple[str, str]]:
         for rival in against
         if system in systems and rival in systems and set(systems[system]) & set(systems[rival])
     ]
+
+
+def read_widths(folder: Path) -> List[Result]:
+    """The results of one data set, by system, seed, width and rate."""
+    found = [read_result(path) for path in folder.glob("*.json")]
+    if len({result.test for result in found}) > 1:
+        raise InputError("results of different validation data", "remove some of them", folder)
+    return sorted(
+        found, key=lambda each: [each.about[name] for name in ("system", "seed", "width", "rate")]
+    )
+
+
+def width_table(results: Sequence[Result]) -> Iterator[str]:
+    yield (
+        f"{sum(results[0].pairs):,} pairs of {len(results[0].pairs)} people; percent. Differences"
+        f" are those from {WIDTH} channels with the same seed, by paired bootstrap of people.\n"
+    )
+    yield (
+        "| | channels | seed | rate | updates | CPU minutes | time of an update"
+        " | perplexity | BLEU | exact | hit@10 | MRR@10 | BLEU, difference | MRR@10, difference |"
+    )
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---|"
+    usual = {
+        (run.about["system"], run.about["seed"]): run
+        for run in results
+        if run.about["width"] == WIDTH
+    }
+    for result in results:
+        about, scores = result.about, scores_of(result, "raw")
+        cells = [LABELS[about["system"]], str(about["width"]), str(about["seed"])]
+        cells.append(f"{about['rate']:g}")
+        cells += [
+            f"{about['updates']:,}",
+            f"{about['updates'] * about['seconds per update'] / 60:.1f}",
+        ]
+        cells += [f"{about['cost']:.2f}", f"{result.perplexity:.1f}", f"{scores['bleu']:.2f}"]
+        cells += [f"{scores[figure]:.1f}" for figure in ("exact", "hit@10", "mrr@10")]
+        baseline = usual.get((about["system"], about["seed"]))
+        if baseline is None or baseline is result:
+            cells += ["", ""]
+        else:
+            found = {each.figure: each for each in differences([result], [baseline], "raw")}
+            cells += [interval(found[figure]) for figure in ("bleu", "mrr@10")]
+        yield f"| {' | '.join(cells)} |"
 
 
 def differences(one: Sequence[Result], other: Sequence[Result], way: str) -> List[Difference]:

@@ -3,8 +3,9 @@
 
     python experiments/aol_small/costs.py runs/aol_small [--width 128]
 
-Reads the binarised data of an experiment, trains all systems in turn on one core, and prints the
-`cost` in recipes.py of each system: the median of several rounds, with the lowest and the highest.
+Reads the binarised data of an experiment, trains in turn on one core all systems whose data it has,
+and prints the `cost` in recipes.py of each system: the median of several rounds, with the lowest
+and the highest.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from typing import Callable, Dict
 import torch
 from fairseq import options, tasks, utils
 from parts import PLUGIN, words_of
-from recipes import SIZES, System, systems
+from recipes import SIZES, System, history_systems, systems
 
 BATCHES, ROUNDS = 8, 5  # every round trains all systems, so that other load affects all of them
 
@@ -27,10 +28,17 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path, help="folder of the experiment")
     parser.add_argument("--width", type=int, choices=SIZES, default=64, help="channels")
+    parser.add_argument("--systems", nargs="+", metavar="NAME", help="besides `transformer` (all)")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    compared = systems(SIZES[args.width])
-    rounds = {name: updates_of(system, args.folder) for name, system in compared.items()}
+    size = SIZES[args.width]
+    every = {**systems(size), **history_systems(size)}
+    rounds = {
+        name: updates_of(system, args.folder)
+        for name, system in every.items()
+        if (args.folder / system.data).is_dir()
+        and (not args.systems or name in ("transformer", *args.systems))
+    }
     for update_all in rounds.values():
         update_all()
     seconds: Dict[str, list] = {name: [] for name in rounds}
@@ -47,7 +55,7 @@ def main() -> None:
 
 def updates_of(system: System, folder: Path) -> Callable[[], None]:
     """A function that trains a model of this system on some batches, the same at each call."""
-    data = folder / ("pieces" if system.pieces else "words") / "data-bin"
+    data = folder / system.data / "data-bin"
     flags = (
         f"{data} {PLUGIN} {system.flags}"
         " --optimizer fused_adam --lr 0.001 --dropout 0.2 --clip-norm 1.0 --train-batches random"

@@ -96,22 +96,25 @@ class Experiment:
                 tell(command)
 
     def data(self) -> List[Part]:
-        """Text and binarised text, in words and, if a system needs it, in pieces; and counts."""
-        kinds = {False, *(system.pieces for system in self.plan.systems.values())}
-        parts = [self._data(pieces) for pieces in sorted(kinds)]
+        """Text and binarised text, in words and as systems need it otherwise; and counts."""
+        words = System("", "", ())
+        kinds = {each.data: each for each in (words, *self.plan.systems.values())}
+        parts = [self.data_of(kinds[kind]) for kind in sorted(kinds, reverse=True)]
         return [*parts, counts(self.output)] if self.plan.suggesters else parts
 
-    def _data(self, pieces: bool) -> Part:
-        folder = self.output / ("pieces" if pieces else "words")
+    def data_of(self, system: System) -> Part:
+        folder = self.output / system.data
         text = f"{folder}/text"
         prepare = [f"mtn-log-to-sessions {self.logs} --output {text}", *self.plan.preparation]
-        if pieces:
+        if system.pieces:
             prepare.append(f"--sentencepiece {self.plan.pieces}")
+        if system.history:
+            prepare.append(f"--history {system.history}")
         prefixes = " ".join(f"--{split}pref {text}/{split}" for split in ("train", "valid", "test"))
         binarise = (
             f"fairseq-preprocess {PLUGIN}"
             " --source-lang session --target-lang next --joined-dictionary"
-            f" --thresholdsrc {0 if pieces else self.plan.threshold} {prefixes}"
+            f" --thresholdsrc {0 if system.pieces else self.plan.threshold} {prefixes}"
             f" --destdir {folder}/data-bin --workers 2"
         )
         return Part(

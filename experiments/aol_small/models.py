@@ -103,6 +103,16 @@ class Models:
             after=training,
         )
 
+    def valid_answers(self, name: str, settings: Settings, seed: int) -> Part:
+        """The same for the validation text, without the paper's way of scoring."""
+        training = self.training(name, settings, seed)
+        ask = f"{self._generate_command(name, training)} --gen-subset valid"
+        return Part(
+            self.output / "valid" / f"{name}-{settings.name}-{seed}",
+            [("generate", ask), ("reference", f"{ask} --score-reference")],
+            after=training,
+        )
+
     def _generate_command(self, name: str, training: Training) -> str:
         return (
             f"fairseq-generate {self._data(name)} {PLUGIN}"
@@ -123,8 +133,7 @@ class Models:
         )
 
     def _data(self, name: str) -> Path:
-        kind = "pieces" if self.plan.systems[name].pieces else "words"
-        return self.output / kind / "data-bin"
+        return self.output / self.plan.systems[name].data / "data-bin"
 
 
 def _best(name: str, losses: Dict[Settings, float]) -> Settings:

@@ -16,6 +16,7 @@ TRAINING = (
     " --no-epoch-checkpoints --log-format simple --log-interval 100"
 )
 BEAM = 10
+HISTORY = 5  # earlier sessions, for systems that read them
 
 RATES = (0.004, 0.008)  # then halved or doubled as long as the last one is the best
 MIN_RATE, MAX_RATE = 0.0005, 0.064
@@ -37,6 +38,7 @@ class Size(NamedTuple):
         dropouts: candidates
         checkpoint: the checkpoint that is used
         mtn_norm: flags for pre-norm; none for post-norm
+        feed_forward: feed-forward channels where no other field has them
     """
 
     width: int
@@ -50,6 +52,7 @@ class Size(NamedTuple):
     dropouts: Tuple[float, ...]
     checkpoint: str
     mtn_norm: str
+    feed_forward: int = 256
 
 
 # 0.28 and 0.80 million parameters. In the shorter time, 64 channels learn more than 96. After the
@@ -73,6 +76,7 @@ class System(NamedTuple):
             costs.py
         settings_of: the system whose learning rate and dropout it uses; by default its own
         pieces: trained on word pieces
+        history: number of the person's earlier sessions in front of each source
     """
 
     label: str
@@ -82,6 +86,12 @@ class System(NamedTuple):
     cost: float = 1.0
     settings_of: str = ""
     pieces: bool = False
+    history: int = 0
+
+    @property
+    def data(self) -> str:
+        """The folder of its text and binarised text."""
+        return "pieces" if self.pieces else "history" if self.history else "words"
 
 
 def systems(size: Size) -> Dict[str, System]:
@@ -89,11 +99,13 @@ def systems(size: Size) -> Dict[str, System]:
     transformer = f"--encoder-embed-dim {size.width} --encoder-attention-heads {size.heads}"
     transformer += " --share-decoder-input-output-embed"
     flat = f"--arch transformer_session {transformer}"
-    flat_3_2 = f"{flat} --encoder-layers 3 --decoder-layers 2 --encoder-ffn-embed-dim 256 {_PAIRS}"
+    flat_3_2 = f"{flat} --encoder-layers 3 --decoder-layers 2"
+    flat_3_2 += f" --encoder-ffn-embed-dim {size.feed_forward} {_PAIRS}"
     flat_4_3 = f"{flat} --encoder-layers 4 --decoder-layers 3"
     flat_4_3 += f" --encoder-ffn-embed-dim {size.deeper} {_PAIRS}"
     mtn = f"--arch mtn {transformer} {size.mtn_norm}"
-    vector = f"{mtn} --encoder-ffn-embed-dim 256 --query-projection vector --level-layers 2,1"
+    vector = f"{mtn} --encoder-ffn-embed-dim {size.feed_forward} --query-projection vector"
+    vector += " --level-layers 2,1"
     linear = f"{mtn} --encoder-ffn-embed-dim {size.linear} --query-projection linear"
     linear += " --level-layers 2,1"
     no_session = f"{mtn} --encoder-ffn-embed-dim {size.no_session} --level-layers 3"
@@ -193,6 +205,32 @@ def systems(size: Size) -> Dict[str, System]:
             settings_of="mtn",
         ),
     }
+
+
+def history_systems(size: Size) -> Dict[str, System]:
+    """MTN that reads the person's earlier sessions: on a third level, or as one long session.
+
+    Both also with as many updates as without history, which takes them nearly three times as long.
+    """
+    copying = systems(size)["mtn-copying"]._replace(settings_of="mtn", history=HISTORY)
+    sizes = f"--level-sizes 12,10,{HISTORY + 1}"
+    in_same_time = {
+        "mtn-3level-copying": copying._replace(
+            label="MTN 2Q 1S 1H + 2, three levels, copying",
+            flags=f"{copying.flags} {sizes} --level-layers 2,1,1",
+            cost=2.6,
+        ),
+        "mtn-history-copying": copying._replace(
+            label="MTN 2Q 1S + 2, history as one long session, copying",
+            flags=f"{copying.flags} {sizes}",
+            cost=2.45,
+        ),
+    }
+    longer = {
+        f"{name}-longer": system._replace(label=f"{system.label}, equal updates", cost=copying.cost)
+        for name, system in in_same_time.items()
+    }
+    return {**in_same_time, **longer}
 
 
 YARDSTICKS = {

@@ -18,8 +18,10 @@ import experiment
 from models import Models
 from parts import PLUGIN, Part, Try, once, run_all, validation_loss, words_of
 from plan import Plan
-from recipes import SIZES, Settings, next_rates, systems
-from results import Result, read_result, rows_of_people, sums_by_person, write_result
+from recipes import SIZES, Settings, history_systems, next_rates, systems
+from results import Result, read_result, rows_of_people, score_answers, sums_by_person, write_result
+from tables import width_table
+from widths import settings_at, size_of
 
 from mtn_evaluation.paired_bootstrap import compare
 from mtn_evaluation.suggestion_scores import pair_rows
@@ -141,11 +143,13 @@ EXTRA_OF_COPYING = {
     64: {"seq2seq": 31465, "transformer": 4193, "mtn": 8321},
     128: {"seq2seq": 82720, "transformer": 16577, "mtn": 33025},
 }
+# The third level adds a layer, and nothing else was made smaller for it.
+EXTRA_OF_THIRD_LEVEL = {64: 54378, 128: 149194}
 
 
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 def test_models_have_equal_parameters_without_the_word_tables(size, tmp_path):
-    words = ["<q>", *(f"w{number}" for number in range(1008))]
+    words = ["<q>", "<session>", *(f"w{number}" for number in range(1007))]
     for side in ("session", "next"):
         text = "".join(f"{word} 1\n" for word in words)
         (tmp_path / f"dict.{side}.txt").write_text(text)
@@ -160,6 +164,10 @@ def test_models_have_equal_parameters_without_the_word_tables(size, tmp_path):
         )
 
     found = {name: parameters(system) for name, system in systems(size).items()}
+    three, control, *longer = map(parameters, history_systems(size).values())
+    assert longer == [three, control]
+    assert control == found["mtn-copying"]
+    assert three - control == EXTRA_OF_THIRD_LEVEL[size.width]
     copying = {
         name: found.pop(f"{name}-copying") - found[name]
         for name in ("seq2seq", "transformer", "mtn")
@@ -471,6 +479,146 @@ def test_a_model_with_a_result_is_not_trained_again():
     assert sum(line[0] == "fairseq-generate" for line in lines) == 3
 
 
+def value(line, flag):
+    return line[line.index(flag) + 1]
+
+
+def test_only_systems_with_history_read_data_with_history():
+    """The preparation differs in nothing else, so the split and the next queries are the same."""
+    names = "mtn-copying mtn-history-copying mtn-3level-copying"
+    lines = commands(MODELS, "log.tsv", f"--data user-all --seeds 99 --systems {names}")
+    words, history = [line for line in lines if line[0] == "mtn-log-to-sessions"]
+    assert history[-2:] == ["--history", "5"]
+    text = value(words, "--output")
+    assert [word.replace("/history/", "/words/") for word in history[:-2]] == words
+    assert text.endswith("/words/text") and "--train-queries" in words
+    two, control, three = trained(lines)
+    assert [args.data.split("/")[-2] for args in (two, control, three)] == [
+        "words",
+        "history",
+        "history",
+    ]
+    assert [args.level_layers for args in (two, control, three)] == ["2,1", "2,1", "2,1,1"]
+    assert control.level_sizes == three.level_sizes == "12,10,6"  # the session in progress and five
+    same_time = [1600 / cost for cost in (0.9, 2.45, 2.6)]
+    assert [args.max_update for args in (two, control, three)] == [round(n) for n in same_time]
+    apart = {"data", "level_layers", "level_sizes", "save_dir"}
+    apart |= {"max_update", "total_num_update", "warmup_updates"}
+    kept = [{k: v for k, v in vars(a).items() if k not in apart} for a in (two, control, three)]
+    assert kept[0] == kept[1] == kept[2]
+    asked = [line for line in lines if line[0] == "fairseq-generate"]
+    assert [line[1].split("/")[-2] for line in asked] == 3 * ["words"] + 6 * ["history"]
+
+
+def test_the_rival_is_run_with_its_python_and_skipped_without(monkeypatch):
+    flags = ("--data user-all --seeds 98 99", "--systems pecos")
+    rivals = [
+        line
+        for line in commands(MODELS, "log.tsv", *flags, "--pecos rival/bin/python")
+        if "rival_pecos.py" in " ".join(line)
+    ]
+    assert [line[0] for line in rivals] == 2 * ["rival/bin/python"]
+    assert [value(line, "--seed") for line in rivals] == ["98", "99"]
+    monkeypatch.delenv("PECOS", raising=False)
+    said = run(f"python {MODELS}/experiment.py log.tsv --dry-run {' '.join(flags)}")
+    assert "PECOS is skipped" in said.stderr and "rival_pecos" not in said.stdout
+
+
+def test_widths_differ_in_size_and_rate_and_are_scored_on_validation_data():
+    said = run(
+        f"python {MODELS}/widths.py log.tsv --dry-run --data user --seed 99"
+        " --systems mtn-copying transformer-copying"
+    ).stdout
+    lines = [words_of(line) for line in said.splitlines()]
+    runs = trained(lines)
+    assert [args.encoder_embed_dim for args in runs] == 2 * [64, 128, 192, 256]
+    assert [args.encoder_attention_heads for args in runs] == 2 * [2, 4, 6, 8]
+    assert [args.encoder_ffn_embed_dim for args in runs] == 2 * [256, 256, 384, 512]
+    assert [args.lr for args in runs[:4]] == [[0.0028], [0.002], [0.0016], [0.0014]]
+    assert [args.max_update for args in runs] == 4 * [1778] + 4 * [1455]
+    asked = [line for line in lines if line[0] == "fairseq-generate"]
+    assert len(asked) == 2 * len(runs)
+    assert {value(line, "--gen-subset") for line in asked} == {"valid"}
+
+
+def test_the_usual_width_is_that_of_the_table():
+    assert systems(size_of(128))["mtn-copying"] == systems(SIZES[128])["mtn-copying"]
+    usual = Settings(0.002, 0.1)
+    assert settings_at(128, usual, same_rate=False) == usual
+    assert settings_at(32, usual, same_rate=False) == Settings(0.004, 0.1)
+    assert settings_at(512, usual, same_rate=True) == usual
+
+
+def test_history_is_for_models_of_the_same_flags():
+    """The control is the third level's model without its layer."""
+    three, control, *longer = history_systems(SIZES[128]).values()
+    copying = systems(SIZES[128])["mtn-copying"]
+    assert [system.flags for system in longer] == [three.flags, control.flags]
+    assert {system.cost for system in longer} == {copying.cost}
+    assert three.flags == f"{control.flags} --level-layers 2,1,1"
+    assert three.data == control.data == "history"
+    assert systems(SIZES[128])["mtn-pieces"].data == "pieces"
+
+
+def test_answers_for_validation_data_are_scored_as_raw_text(tmp_path):
+    text = tmp_path / "text"
+    text.mkdir()
+    for ending, lines in (
+        ("session", "a\na <q> b\nc\n"),
+        ("next", "b\nc\nd\n"),
+        ("user", "0\n0\n4\n"),
+    ):
+        (text / f"valid.{ending}").write_text(lines)
+
+    def log(name, said, closing):
+        pairs = enumerate(zip("abc", "bcd", said))
+        (tmp_path / name).write_text(
+            "".join(
+                f"S-{n}\t{source}\nT-{n}\t{next_query}\nH-{n}\t-1\t{found}\nD-{n}\t-1\t{found}\n"
+                f"P-{n}\t-1.0 -1.0\n"
+                for n, (source, next_query, found) in pairs
+            )
+            + closing
+        )
+
+    log("generate.log", "bxd", "Yardstick last with nbest=10: 3 pairs\n")
+    log("reference.log", "bcd", "Generate valid with beam=1: BLEU4 = 0\n")
+    _, perplexity, pairs, sums = score_answers(tmp_path, tmp_path, with_model=True, split="valid")
+    assert (perplexity, pairs, set(sums)) == (2.0, [2, 1], {"raw"})
+    written = Result({}, "valid", perplexity, pairs, sums)
+    write_result(tmp_path / "kept.json", written)
+    kept = read_result(tmp_path / "kept.json")
+    assert set(kept.sums) == {"raw"} and np.array_equal(kept.sums["raw"], sums["raw"])
+
+
+def test_widths_are_compared_with_the_usual_width():
+    asked = ["a b c d", "b c d e", "c d e f"]
+    about = {
+        "system": "mtn-copying",
+        "seed": 1,
+        "updates": 1778,
+        "seconds per update": 0.1,
+        "cost": 1.5,
+    }
+    usual = pair_rows([["a b c d"], ["x y z w"], ["x y z w"]], asked, at=(10,))
+    wider = pair_rows([["a b c d"], ["b c d e"], ["c d e f"]], asked, at=(10,))
+    results = [
+        result_of(usual, [1, 2, 3], **about, width=128, rate=0.002),
+        result_of(wider, [1, 2, 3], **about, width=256, rate=0.0014),
+    ]
+    rows = [line.split(" | ") for line in list(width_table(results))[-2:]]
+    assert rows[0][1:8] == ["128", "1", "0.002", "1,778", "3.0", "1.50", "12.5"]
+    assert rows[0][-2:] == ["", " |"]
+    assert rows[1][8] == "100.00" and rows[1][-1].startswith("+66.67 (")
+
+
 def test_the_tables_are_those_of_the_results():
     said = run(f"python {MODELS}/tables.py").stdout
     assert said == (ROOT / MODELS / "results/tables.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_has_the_rows_of_the_tables():
+    rows = run(f"python {MODELS}/tables.py --readme").stdout.splitlines()
+    readme = (ROOT / MODELS / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(rows) > 20
+    assert [row for row in rows if row and row not in readme] == []
