@@ -251,7 +251,8 @@ def table(rows: List[Dict[str, Any]], sessions: int, updates: int) -> str:
 def main() -> None:
     args = parse_args()
     runs = args.runs.resolve()
-    runs.mkdir(parents=True, exist_ok=True)
+    for folder in (runs, args.output):
+        folder.mkdir(parents=True, exist_ok=True)
     rows = []
     for model in MODELS:
         if not args.only or model.name in args.only:
