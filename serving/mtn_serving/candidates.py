@@ -12,6 +12,7 @@ from .next_queries import NextQueries
 SOURCES = ("history", "counts", "beam", "edits", "session")
 HISTORY, COUNTS, BEAM, EDITS, SESSION = SOURCES
 MAX_COUNTED = 20  # candidates from the counts that may be shown
+MAX_MISSPELT = 3  # words of a misspelt query that is looked for in made-up text
 
 # The field of a candidate for each source.
 FIELD_OF = {
@@ -87,9 +88,13 @@ def gather(
 def _is_broken(text: str, session: Sequence[str], table: Optional[NextQueries]) -> bool:
     """Whether a text looks broken, unless people ask it."""
     words = text.split()
-    if not _repeats_words(words, session) and not _is_fragment(words, table):
-        return False
-    return table is None or table.queries.find(in_lower_case(text)) is None
+    if _repeats_words(words, session) or _is_fragment(words, table):
+        return not _is_asked(text, table)
+    return has_misspelt_part(text, table)
+
+
+def _is_asked(text: str, table: Optional[NextQueries]) -> bool:
+    return table is not None and table.queries.find(in_lower_case(text)) is not None
 
 
 def _repeats_words(words: Sequence[str], session: Sequence[str]) -> bool:
@@ -107,6 +112,20 @@ def _is_fragment(words: Sequence[str], table: Optional[NextQueries]) -> bool:
     if table is None or not words:
         return False
     return words[0] in table.seldom_first or words[-1] in table.seldom_last
+
+
+def has_misspelt_part(text: str, table: Optional[NextQueries]) -> bool:
+    """Whether a part of the text is a misspelt query, unless people ask the text: `londen` of
+    `londen hotels`."""
+    words = text.split()
+    if table is None or table.words_of_misspelt.isdisjoint(words):  # as nearly always
+        return False
+    parts = (
+        " ".join(words[start : start + length])
+        for length in range(1, min(len(words), MAX_MISSPELT) + 1)
+        for start in range(len(words) - length + 1)
+    )
+    return any(part in table.misspelt for part in parts) and not _is_asked(text, table)
 
 
 def _add(found: _Found, source: str, texts: Sequence[str], start: int = 0) -> None:

@@ -51,6 +51,7 @@ from .without_queries import (
 # Why a text is missing, besides `list_rules.UNRELATED`.
 HELD_BACK = "the display rules"  # the same for all rules, and for what nobody asked
 LAST_QUERY = "the last query"  # nobody asks it next
+MISSPELT = "misspelt"  # people take it back; see `misspellings`
 NO_CANDIDATE = "no candidate"  # no source has it
 MADE_UP = "made up"  # nobody asked it; see `list_rules`
 
@@ -138,7 +139,7 @@ def explain(
         here and here.place,
         here and here.score,
         here and here.rule,
-        None if here else _missing(request, query, candidate, whole),
+        None if here else _missing(pipeline.table, request, query, candidate, whole),
         () if candidate is None else tuple(_sources(candidate, pipeline.sources)),
         _counted(pipeline.table, pipeline.display, request.session, query),
         None if likely[0] is None else Scored(likely[0], _place_by_model(whole, row)),
@@ -211,11 +212,17 @@ def _place_by_model(described: Described, row: Optional[int]) -> Optional[int]:
 
 
 def _missing(
-    request: Request, query: str, candidate: Optional[Candidate], described: Described
+    table: Optional[NextQueries],
+    request: Request,
+    query: str,
+    candidate: Optional[Candidate],
+    described: Described,
 ) -> str:
     """Why a text that may be shown is not in the list."""
     if query == in_lower_case(request.session[-1]):
         return LAST_QUERY
+    if table is not None and query in table.misspelt:
+        return MISSPELT
     row = _row(described, query)
     if candidate is None or row is None:
         return NO_CANDIDATE

@@ -172,6 +172,10 @@ class NextQueries(Followers):
         return frozenset(self.queries[number] for number in self._misspelt.tolist())
 
     @cached_property
+    def words_of_misspelt(self) -> FrozenSet[str]:
+        return frozenset(word for query in self.misspelt for word in query.split())
+
+    @cached_property
     def seldom_first(self) -> FrozenSet[str]:
         """Words that hardly anybody starts a query with, where that is known."""
         return self._seldom_at_edge(last=False)

@@ -176,8 +176,10 @@ def test_reload_by_signal_under_load(tmp_path, table):
         assert server.end() == 0
 
 
-def test_sigterm_finishes_what_was_accepted(tmp_path, table):
-    with served(tmp_path, f"{table}") as server:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_sigterm_finishes_what_was_accepted(tmp_path, table, workers):
+    """Meanwhile, new connections are refused: they would wait in vain."""
+    with served(tmp_path, f"{table} --workers {workers}") as server:
         body = json.dumps({"session": ["paris"]}).encode()
         head = (
             b"POST /v1/suggest HTTP/1.1\r\nHost: service\r\nContent-Type: application/json\r\n"
@@ -188,6 +190,8 @@ def test_sigterm_finishes_what_was_accepted(tmp_path, table):
             time.sleep(0.3)
             server.process.send_signal(signal.SIGTERM)
             time.sleep(0.5)
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection((server.host, server.port), timeout=5)
             slow.sendall(body[5:])
             answer = b"".join(iter(lambda: slow.recv(65536), b""))
         assert answer.startswith(b"HTTP/1.1 200") and b"paris hotels" in answer

@@ -18,7 +18,7 @@ from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequenc
 
 from mtn_preprocess.text.typed_queries import in_lower_case
 
-from ..candidates import Candidate
+from ..candidates import Candidate, has_misspelt_part
 from ..edits import edits
 from ..history import Past
 from ..next_queries import NextQueries
@@ -35,6 +35,7 @@ SWITCHED_WITH = {POPULAR: COUNTS, WORDS: COUNTS, CORRECTED: COUNTS}
 MAX_OWN, MAX_COUNTED, MAX_SESSION, MAX_POPULAR, MAX_WORDS, MAX_CORRECTED = 20, 20, 10, 20, 5, 10
 MIN_FOUND = 3  # typing errors are corrected if fewer completions that somebody asked are found
 _ASKED = {HISTORY, COUNTS, POPULAR}  # other sources make up text, even after a typing error
+_MADE_UP = {SESSION, EDITS, BEAM, WORDS}  # sources of text that perhaps nobody asked
 
 
 class Completion(NamedTuple):
@@ -124,9 +125,10 @@ def _add(
     typed: Typed,
     table: Optional[NextQueries],
 ) -> None:
-    """Add the texts of a source, except the prefix itself, the last query and misspelt queries."""
+    """Add the texts of a source, except the prefix itself, the last query and misspelt queries, and
+    what is made up of these."""
     misspelt = frozenset() if table is None else table.misspelt
-    prefix = typed.prefix.text
+    prefix, may_be_made_up = typed.prefix.text, source in _MADE_UP
     left_out = {prefix, prefix.rstrip(), *typed.session[-1:]}
     place = 0
     for text in map(in_lower_case, texts):
@@ -134,6 +136,7 @@ def _add(
             text in left_out
             or text in misspelt
             or not (source == CORRECTED or text.startswith(prefix))
+            or (may_be_made_up and has_misspelt_part(text, table))
         ):
             continue
         if found.setdefault(text, {}).setdefault(source, place) == place:

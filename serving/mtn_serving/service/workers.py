@@ -24,6 +24,7 @@ from .settings import METRICS_FOLDER, SUPERVISOR, Settings
 
 GRACE_SECONDS = 30  # to finish accepted requests
 _RESTART_SECONDS = 1.0
+_WATCH_SECONDS = 0.1  # how often a supervisor looks after its workers and at its signals
 _BACKLOG = 1024
 
 
@@ -61,6 +62,8 @@ def serve(settings: Settings, sock: socket.socket, ready: Callable[[], None]) ->
 
     signal.signal(signal.SIGTERM, _end)  # uvicorn raises it again after the last answer
     logging.basicConfig(format="mtn-serve: %(message)s", stream=sys.stderr)
+    # A line for each session that is cut: any client could fill the log.
+    logging.getLogger("mtn_serving.onnx_engine.session_source").setLevel(logging.ERROR)
     config = uvicorn.Config(
         create_app(settings),
         access_log=False,  # it would contain the queries of GET requests
@@ -112,7 +115,7 @@ class _Supervisor:
         if not self.is_ending:
             ready()
         while not self.is_ending:
-            wait([worker.sentinel for worker in self.workers], timeout=_RESTART_SECONDS)
+            wait([worker.sentinel for worker in self.workers], timeout=_WATCH_SECONDS)
             self._replace_dead()
         self._end_all()
 
@@ -151,6 +154,8 @@ class _Supervisor:
                 os.kill(worker.pid, signal.SIGHUP)
 
     def _end_all(self) -> None:
+        # Otherwise new connections would wait for workers that accept none any more.
+        self.sock.close()
         until = time.monotonic() + GRACE_SECONDS + 5
         for worker in self.workers:
             worker.terminate()

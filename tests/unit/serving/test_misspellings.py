@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_next_queries import table_of
 
+from mtn_serving.candidates import BEAM, EDITS, gather
 from mtn_serving.display_rules import DisplayRules
 from mtn_serving.misspellings import is_one_error
 from mtn_serving.next_queries import NextQueries
@@ -80,8 +81,25 @@ def test_no_list_has_them(tmp_path):
     assert texts(suggester.suggest(["x"])) == ["london"]
     assert "londen" not in texts(suggester.suggest(["londen", "x"], history=[["londen"]]))
     assert texts(suggester.suggest(["londen"])) == ["london"]
+    assert suggester.explain(["x"], "londen").missing == "misspelt"
     assert texts(suggester.complete(["x"], "lon")) == ["london"]
     assert texts(suggester.complete(["x"], "londen")) == ["london"]  # corrected
+
+
+def test_nothing_is_made_up_of_them():
+    """Unless people asked it, as `londen museum`."""
+    sessions = [["hotels", "londen", "london"]] * 5 + [["x", "london"]] * 20
+    table = table_of([*sessions, *[["x", "londen museum"]] * 5, *[["y", "old hotels"]] * 5])
+    made_up = ["londen hotels", "old londen hotels", "londen museum", "london hotels"]
+
+    def found(session):
+        return [each.text for each in gather(session, table, made_up, (BEAM, EDITS))]
+
+    assert found(["x"]) == ["londen museum", "london hotels"]
+    assert [text for text in found(["hotels", "londen"]) if "londen" in text] == ["londen museum"]
+    suggester = Suggester(table, rules=DisplayRules(min_users=0))
+    completions = [each.text for each in suggester.complete(["hotels"], "londen ")]
+    assert completions == ["londen museum"]
 
 
 def test_tables_without_the_array_hold_nothing_back():
