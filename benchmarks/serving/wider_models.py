@@ -1,6 +1,6 @@
 """Bundles of wider models for `load.py`: what `make demo` wrote, with another model.
 
-The demo's model has 600 words and 64 channels, so a request costs little more than the code around
+The demo's model has 600 words and 128 channels, so a request costs little more than the code around
 the model. These have the dictionaries and layers of `synthetic_models`; fairseq-preprocess fills
 the dictionary up with words that nobody types. They are trained for a few updates only: until
 their hypotheses are as long as queries.
