@@ -124,7 +124,7 @@ class NextQueries(Followers):
         self.facts = facts
         self.header = Path(folder or "") / HEADER
         self.text_settings = settings_of(facts.get("text"), self.header)  # None if not recorded
-        damaged = partial(InputError, "damaged", KIND.again, folder)
+        self.damaged = damaged = partial(InputError, "damaged", KIND.again, folder)
         pools = {name: TextPool.from_arrays(arrays, name, damaged) for name in _POOLS}
         followers, self.queries_of_word, self.changes = (
             RankedLists.from_arrays(arrays, name, len(pools[of]), damaged)
@@ -169,7 +169,10 @@ class NextQueries(Followers):
     @cached_property
     def misspelt(self) -> FrozenSet[str]:
         """Queries that people correct (see `misspellings`); none in tables of earlier versions."""
-        return frozenset(self.queries[number] for number in self._misspelt.tolist())
+        numbers = self._misspelt.tolist()
+        if any(number >= len(self.queries) for number in numbers):
+            raise self.damaged()
+        return frozenset(self.queries[number] for number in numbers)
 
     @cached_property
     def words_of_misspelt(self) -> FrozenSet[str]:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_next_queries import table_of
 
+from mtn_preprocess.errors import InputError
 from mtn_serving.candidates import BEAM, EDITS, gather
 from mtn_serving.display_rules import DisplayRules
 from mtn_serving.misspellings import is_one_error
@@ -100,6 +101,13 @@ def test_nothing_is_made_up_of_them():
     suggester = Suggester(table, rules=DisplayRules(min_users=0))
     completions = [each.text for each in suggester.complete(["hotels"], "londen ")]
     assert completions == ["londen museum"]
+
+
+def test_a_damaged_array_is_refused():
+    table = corrected(5)
+    table._misspelt = np.array([99], dtype=np.uint32)
+    with pytest.raises(InputError, match="damaged"):
+        assert table.misspelt
 
 
 def test_tables_without_the_array_hold_nothing_back():
