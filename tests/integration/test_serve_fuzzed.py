@@ -41,6 +41,8 @@ def fuzz(operation, mode):
     @given(case=operation.as_strategy(generation_mode=mode))
     def ask(case):
         response = case.call()
+        if response.text == "Invalid HTTP request received.":
+            return  # an address that is too long never reaches the service
         if response.status_code != 413:  # about the size of a body, which no schema limits
             case.validate_response(response, excluded_checks=left_out)
 

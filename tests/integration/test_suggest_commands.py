@@ -11,6 +11,7 @@ from processes import BIN, PATIENCE, PLUGIN, ROOT, SMALL, prepared, run, train
 from mtn_evaluation import read_system
 from mtn_serving.candidates import HISTORY, SOURCES
 from mtn_serving.list_rules import LIKELY
+from mtn_serving.next_queries import NextQueries
 
 LONGEST = {0: 12, 300: 40}  # tokens of a query
 words_only = pytest.mark.parametrize("parts", [0], indirect=True, ids=["words"])
@@ -69,17 +70,21 @@ def test_the_report_has_every_source(parts):
 
 
 def test_counts_alone_equal_the_yardstick(parts, tmp_path):
-    """Without other sources and the ranker: the lists of `mtn-yardstick` without the last query."""
+    """Without other sources and the ranker: the lists of `mtn-yardstick`, without the last query and
+    misspelt ones."""
     text, _, _, folder, _ = parts
     counts = f"--counts {folder}/counts --without edits,history,session"
     found = suggested(parts, counts, tmp_path)
-    yardstick = run(f"mtn-yardstick last --train {text}/train --test {text}/test --nbest 5")
+    yardstick = run(f"mtn-yardstick last --train {text}/train --test {text}/test --nbest 10")
+    misspelt = NextQueries.open(folder / "counts").misspelt
     (tmp_path / "last.log").write_text(yardstick.stdout, encoding="utf-8")
     both = zip(found.pairs, read_system(f"{tmp_path}/last.log").pairs)
     second = [(one, other) for one, other in both if " <q> " not in one.session]
     assert any(len(one.ranked) > 1 for one, _ in second)
     for one, other in second:
-        assert one.ranked == ([text for text in other.ranked if text != one.session] or [""])
+        left_out = {one.session, *misspelt}
+        expected = [text for text in other.ranked if text not in left_out][:5]
+        assert one.ranked == (expected or [""])
 
 
 def test_single_sessions(parts):
@@ -98,10 +103,11 @@ def test_single_sessions(parts):
 
 
 def test_the_beam_is_that_of_fairseq_generate(parts, tmp_path, request):
-    """The beam alone, unranked, with any words; without `<unk>` and the last query."""
-    _, data, flags, folder, _ = parts
+    """The beam alone, unranked, with any words; without `<unk>` and the last query. Without a table,
+    nothing is known to be a fragment."""
+    _, data, _, folder, _ = parts
     longest = LONGEST[request.node.callspec.params["parts"]]
-    flags += " --without counts,edits,session,history --min-users 0"
+    flags = f"--model {folder}/save/checkpoint_last.pt --data {data} --without session,history"
     found = suggested(parts, f"{flags} --beam 5", tmp_path)
     done = run(
         f"fairseq-generate {data} {PLUGIN} --path {folder}/save/checkpoint_last.pt --cpu --beam 5"
