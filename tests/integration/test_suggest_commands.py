@@ -70,8 +70,8 @@ def test_the_report_has_every_source(parts):
 
 
 def test_counts_alone_equal_the_yardstick(parts, tmp_path):
-    """Without other sources and the ranker: the lists of `mtn-yardstick`, without the last query and
-    misspelt ones."""
+    """Without other sources and the ranker: the lists of `mtn-yardstick`, without the last query
+    and misspelt ones."""
     text, _, _, folder, _ = parts
     counts = f"--counts {folder}/counts --without edits,history,session"
     found = suggested(parts, counts, tmp_path)
@@ -103,8 +103,8 @@ def test_single_sessions(parts):
 
 
 def test_the_beam_is_that_of_fairseq_generate(parts, tmp_path, request):
-    """The beam alone, unranked, with any words; without `<unk>` and the last query. Without a table,
-    nothing is known to be a fragment."""
+    """The beam alone, unranked, with any words; without `<unk>` and the last query. Without a
+    table, nothing is known to be a fragment."""
     _, data, _, folder, _ = parts
     longest = LONGEST[request.node.callspec.params["parts"]]
     flags = f"--model {folder}/save/checkpoint_last.pt --data {data} --without session,history"
